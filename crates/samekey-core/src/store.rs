@@ -1,0 +1,18 @@
+//! What every store offers, and what its errors mean.
+//!
+//! The traits are verbs over rows, each one atomic. They hold no transaction type: a generic associated transaction does
+//! not compile in an async handler (rust-lang/rust#100013). They are not object-safe, on purpose; whoever must choose
+//! at run time matches on an enum of the stores there are.
+//!
+//! Every method may be repeated after an error whose [`StoreError::effect`] is not `Applied`; what a repeat after an
+//! unknown commit finds is said at each.
+
+mod error;
+mod records;
+mod sending;
+
+pub use error::{Effect, StoreError};
+pub use records::{
+    BegunStep, Claim, ClaimRequest, Claimed, Held, RecipeId, Records, Reply, StepKind, SweepCursor, Swept,
+};
+pub use sending::{Backlog, Messages, Projects};
