@@ -119,8 +119,8 @@ impl Cluster {
         for setting in self.settings() {
             command.args(["-c", &setting]);
         }
-        let stop = Stop::QuitAndRemove(self.folder.path().to_owned());
-        let (mut server, log) = Process::spawn_logging(self.account.run_as(&mut command), stop)?;
+        let command = self.account.run_as(&mut command);
+        let (mut server, log) = Process::spawn_logging(command, Stop::Quit, &[self.folder.path()])?;
         server.wait_for(&log, "take connections", START_LIMIT, |line| line.contains(READY).then_some(()))?;
         self.server = Some(server);
         Ok(())

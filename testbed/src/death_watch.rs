@@ -4,14 +4,14 @@
 //! would stay behind, hold its port and its memory, and spoil the next run. A death signal from the kernel is Linux's
 //! alone, needs `unsafe`, and fires when the *thread* that started the part ends. So a shell waits beside each part,
 //! reading from a pipe whose other end only we hold: when that end closes without a word we are dead, and the shell
-//! stops the part and removes its folder.
+//! stops the part and removes its folders.
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// `$1` signal, `$2` process, `$3` folder or nothing. The pause is bounded, for in a container without an init the dead
+/// `$1` signal, `$2` process, then the folders. The pause is bounded, for in a container without an init the dead
 /// process stays visible for ever.
 const SCRIPT: &str = r#"
 read -r word && exit 0
@@ -19,8 +19,8 @@ kill -s "$1" "$2" 2>/dev/null
 turns=0
 while kill -0 "$2" 2>/dev/null && [ $turns -lt 100 ]; do turns=$((turns + 1)); sleep 0.1; done
 kill -s KILL "$2" 2>/dev/null
-[ -n "$3" ] && rm -rf -- "$3"
-exit 0
+shift 2
+rm -rf -- "$@"
 "#;
 
 /// The shell that waits. Dropped without [`DeathWatch::stand_down`] it acts, as if we had died.
@@ -30,11 +30,11 @@ pub(crate) struct DeathWatch {
 }
 
 impl DeathWatch {
-    /// Watches over `pid`: at our death it gets `signal` (a name as `kill -s` takes it), and `folder` is removed.
-    pub(crate) fn over(pid: u32, signal: &str, folder: Option<&Path>) -> io::Result<Self> {
+    /// Watches over `pid`: at our death it gets `signal` (a name as `kill -s` takes it), and `folders` are removed.
+    pub(crate) fn over(pid: u32, signal: &str, folders: &[&Path]) -> io::Result<Self> {
         let shell = Command::new("sh")
             .args(["-c", SCRIPT, "death-watch", signal, &pid.to_string()])
-            .arg(folder.unwrap_or(Path::new("")))
+            .args(folders)
             .stdin(Stdio::piped())
             // Anything inherited would keep our caller's pipes open after our death.
             .stdout(Stdio::null())
@@ -75,7 +75,7 @@ mod tests {
         std::fs::create_dir(&kept).unwrap();
         let mut sleeper = Command::new("sleep").arg("600").spawn().unwrap();
 
-        let watch = DeathWatch::over(sleeper.id(), "KILL", Some(&kept)).unwrap();
+        let watch = DeathWatch::over(sleeper.id(), "KILL", &[&kept]).unwrap();
         let reaper = std::thread::spawn(move || sleeper.wait().unwrap());
         drop(watch);
 
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn a_watch_that_stands_down_leaves_the_process_alone() {
         let mut reader = Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
-        DeathWatch::over(reader.id(), "KILL", None).unwrap().stand_down();
+        DeathWatch::over(reader.id(), "KILL", &[]).unwrap().stand_down();
         drop(reader.stdin.take());
         assert!(reader.wait().unwrap().success());
     }

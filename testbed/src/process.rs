@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -28,29 +28,31 @@ use crate::run::program;
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 
 /// How a process is stopped when it is dropped, or when we die.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stop {
     /// SIGKILL.
     Kill,
-    /// SIGQUIT, which PostgreSQL reads as "stop at once, take your children along", then the folder is removed.
-    QuitAndRemove(PathBuf),
+    /// SIGQUIT, which PostgreSQL reads as "stop at once, and take your children along".
+    Quit,
 }
 
 impl Stop {
-    fn signal(&self) -> (Signal, &'static str) {
+    fn signal(self) -> (Signal, &'static str) {
         match self {
             Self::Kill => (Signal::KILL, "KILL"),
-            Self::QuitAndRemove(_) => (Signal::QUIT, "QUIT"),
+            Self::Quit => (Signal::QUIT, "QUIT"),
         }
     }
+}
 
-    fn folder(&self) -> Option<&Path> {
-        match self {
-            Self::Kill => None,
-            Self::QuitAndRemove(folder) => Some(folder),
-        }
-    }
+/// Where a program says what we wait for.
+#[derive(Clone, Copy, Debug)]
+enum Speaks {
+    /// On standard output; the log is apart.
+    Output,
+    /// In the log, on standard error.
+    Log,
 }
 
 /// A running process. Dropping it stops it.
@@ -71,39 +73,52 @@ pub struct Process {
 pub struct Lines(Receiver<String>);
 
 impl Process {
-    /// Starts `command` in a process group of its own, with nothing on its standard input and its standard error in a
-    /// log file.
+    /// Starts `command` with nothing on its standard input and its standard error in a log file. At our death
+    /// `belongings` are removed, as whoever owns them would have done.
     ///
     /// # Errors
     /// [`Error::Io`] where it cannot be started.
-    pub fn spawn(command: &mut Command, stop: Stop) -> Result<(Self, Lines), Error> {
-        let (log, stderr) = new_log()?;
-        let child = start(command.stdout(Stdio::piped()).stderr(stderr))?;
-        Self::around(command, child, stop, log, None)
+    pub fn spawn(command: &mut Command, stop: Stop, belongings: &[&Path]) -> Result<(Self, Lines), Error> {
+        Self::spawn_speaking(command, Speaks::Output, stop, belongings)
     }
 
     /// The same for a program that says everything on standard error: its log is also what [`Lines`] gives.
-    ///
-    /// # Errors
-    /// As [`Process::spawn`].
-    pub(crate) fn spawn_logging(command: &mut Command, stop: Stop) -> Result<(Self, Lines), Error> {
-        let (log, stderr) = new_log()?;
-        let child = start(command.stdout(Stdio::null()).stderr(Stdio::piped()))?;
-        Self::around(command, child, stop, log, Some(stderr))
+    pub(crate) fn spawn_logging(
+        command: &mut Command,
+        stop: Stop,
+        belongings: &[&Path],
+    ) -> Result<(Self, Lines), Error> {
+        Self::spawn_speaking(command, Speaks::Log, stop, belongings)
     }
 
-    fn around(
-        command: &Command,
-        mut child: Child,
+    fn spawn_speaking(
+        command: &mut Command,
+        speaks: Speaks,
         stop: Stop,
-        log: TempDir,
-        copy: Option<File>,
+        belongings: &[&Path],
     ) -> Result<(Self, Lines), Error> {
+        let log = tempfile::Builder::new().prefix("samekey-log-").tempdir();
+        let log = log.map_err(Error::io("create a folder for the log"))?;
+        let file = File::create(log.path().join("stderr")).map_err(Error::io("create the log"))?;
+        let copy = match speaks {
+            Speaks::Output => {
+                command.stdout(Stdio::piped()).stderr(file);
+                None
+            }
+            Speaks::Log => {
+                command.stdout(Stdio::null()).stderr(Stdio::piped());
+                Some(file)
+            }
+        };
         let what = program(command);
+        // In a group of its own, so that Ctrl-C reaches it through us only.
+        let child = command.stdin(Stdio::null()).process_group(0).spawn();
+        let mut child = child.map_err(Error::io(format!("start {what}")))?;
         let lines = Lines::of(&mut child, copy);
         let ended = Mutex::new(end_of(&child));
-        let (_, signal) = stop.signal();
-        let watch = DeathWatch::over(child.id(), signal, stop.folder());
+        let folders: Vec<&Path> = belongings.iter().copied().chain([log.path()]).collect();
+        let watch = DeathWatch::over(child.id(), stop.signal().1, &folders);
+        // Made before the watch is looked at: dropping it stops the child where there is none.
         let mut process = Self { what, child, ended, status: None, stop, watch: None, log };
         process.watch = Some(watch.map_err(Error::io("start the watch beside it"))?);
         Ok((process, lines))
@@ -231,18 +246,6 @@ impl Lines {
     }
 }
 
-fn new_log() -> Result<(TempDir, File), Error> {
-    let folder = tempfile::tempdir().map_err(Error::io("create a folder for the log"))?;
-    let stderr = File::create(folder.path().join("stderr")).map_err(Error::io("create the log"))?;
-    Ok((folder, stderr))
-}
-
-/// In a group of its own, so that Ctrl-C reaches it through us only.
-fn start(command: &mut Command) -> Result<Child, Error> {
-    let doing = format!("start {}", program(command));
-    command.stdin(Stdio::null()).process_group(0).spawn().map_err(Error::io(doing))
-}
-
 /// Passes lines on until the output ends, also when nobody listens any more. The copy is written first: who has heard
 /// of a line, or of the end, finds it in the log.
 fn forward(mut output: impl BufRead, sender: &Sender<String>, mut copy: Option<File>) {
@@ -280,7 +283,7 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(30);
 
     fn shell(script: &str) -> (Process, super::Lines) {
-        Process::spawn(Command::new("sh").args(["-c", script]), Stop::Kill).unwrap()
+        Process::spawn(Command::new("sh").args(["-c", script]), Stop::Kill, &[]).unwrap()
     }
 
     fn ready(line: &str) -> Option<()> {

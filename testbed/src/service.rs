@@ -45,7 +45,7 @@ impl Service {
     /// # Errors
     /// As [`Service::start`].
     pub fn start_command(command: &mut Command) -> Result<Self, Error> {
-        let (mut process, lines) = Process::spawn(command, Stop::Kill)?;
+        let (mut process, lines) = Process::spawn(command, Stop::Kill, &[])?;
         let address = |line: &str| line.split_once(READY)?.1.trim_end_matches('/').parse().ok();
         let addr = process.wait_for(&lines, "say `listening on http://HOST:PORT`", READY_LIMIT, address)?;
         Ok(Self { process, addr })

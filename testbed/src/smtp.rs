@@ -102,7 +102,8 @@ impl Smtp {
     /// As [`Python::prepare`], and what `openssl` and the server say.
     pub fn start(options: SmtpOptions) -> Result<Self, Error> {
         let python = Python::prepare()?;
-        let folder = tempfile::tempdir().map_err(Error::io("create a folder for the mailbox"))?;
+        let folder = tempfile::Builder::new().prefix("samekey-smtp-").tempdir();
+        let folder = folder.map_err(Error::io("create a folder for the mailbox"))?;
         let certificate = match options.tls {
             SmtpTls::Plain => None,
             SmtpTls::StartTls | SmtpTls::Implicit => Some(Certificate::create(folder.path())?),
@@ -115,7 +116,7 @@ impl Smtp {
         let mut command = python.command(&script);
         command.arg("--folder").arg(&mailbox).args(["--port", &options.port.to_string()]);
         add_options(&mut command, &options, certificate.as_ref());
-        let (mut process, lines) = Process::spawn(&mut command, Stop::Kill)?;
+        let (mut process, lines) = Process::spawn(&mut command, Stop::Kill, &[folder.path()])?;
         let address = |line: &str| line.strip_prefix("listening ")?.parse().ok();
         let addr = process.wait_for(&lines, "listen", LIMIT, address)?;
         let heard = Mutex::new(Heard { process, lines, stored: 0 });

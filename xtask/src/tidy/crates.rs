@@ -8,9 +8,8 @@ use super::manifest::{Dependency, Manifest, Presence};
 use super::tree::Tree;
 
 /// What the core must not be built on: runtimes, networks, databases. Each stands for its whole family.
-const CORE_NEVER: [&str; 11] = [
-    "axum", "deadpool", "http", "hyper", "mio", "reqwest", "rusqlite", "sqlx", "tokio", "tower", "lettre",
-];
+const CORE_NEVER: [&str; 11] =
+    ["axum", "deadpool", "http", "hyper", "mio", "reqwest", "rusqlite", "sqlx", "tokio", "tower", "lettre"];
 
 const STORES: [&str; 2] = ["samekey-postgres", "samekey-sqlite"];
 
@@ -22,7 +21,9 @@ const FACADE: &str = "samekey";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let manifests = tree.ending("Cargo.toml").map(|file| Manifest::read(&file.path, &file.text));
-    manifests.flat_map(|manifest| manifest.name().map(|name| of_crate(&manifest, name)).unwrap_or_default()).collect()
+    manifests
+        .flat_map(|manifest| manifest.name().map(|name| of_crate(&manifest, name)).unwrap_or_default())
+        .collect()
 }
 
 fn of_crate(manifest: &Manifest<'_>, name: &str) -> Vec<Finding> {
@@ -49,9 +50,9 @@ fn forbidden_edge(name: &str, dependency: &Dependency<'_>, chooses: bool) -> Opt
     let ours = other == FACADE || other.starts_with("samekey-");
     let optional_in_facade = name == FACADE && dependency.presence == Presence::Optional;
     match name {
-        "samekey-core" if ours || CORE_NEVER.iter().any(|family| is_of(other, family)) => {
-            Some(format!("the core does no I/O and depends on no crate of ours: `{other}` belongs in a crate above it"))
-        }
+        "samekey-core" if ours || CORE_NEVER.iter().any(|family| is_of(other, family)) => Some(format!(
+            "the core does no I/O and depends on no crate of ours: `{other}` belongs in a crate above it"
+        )),
         _ if STORES.contains(&name) && ours && other != "samekey-core" => {
             Some(format!("a store depends on samekey-core only: `{other}` belongs above it"))
         }
@@ -82,7 +83,12 @@ mod tests {
 
     #[test]
     fn the_core_is_built_on_nothing_that_does_io() {
-        for never in ["tokio.workspace = true", "http-body = \"1\"", "tokio-postgres = \"1\"", "samekey-sqlite = \"1\""] {
+        for never in [
+            "tokio.workspace = true",
+            "http-body = \"1\"",
+            "tokio-postgres = \"1\"",
+            "samekey-sqlite = \"1\"",
+        ] {
             assert_eq!(findings("samekey-core", never), 1, "{never}");
         }
         for fine in ["sha2 = \"1\"", "httpdate = \"1\"", "[dev-dependencies]\ntokio = \"1\""] {

@@ -48,7 +48,8 @@ fn claims(text: &str) -> Vec<Claim> {
 
 /// `12. …`
 fn is_numbered(line: &str) -> bool {
-    line.split_once(". ").is_some_and(|(number, _)| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+    line.split_once(". ")
+        .is_some_and(|(number, _)| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// What stands in backticks after each mark: files and tests, in their order.
@@ -70,8 +71,8 @@ fn missing(tree: &Tree, names: &[&str]) -> Vec<String> {
         } else {
             let test = path.rsplit('/').next().unwrap_or(&path);
             let found = match file {
-                Some(file) => holds(&file.text, test),
-                None => tree.texts().any(|file| file.path != PAGE && holds(&file.text, test)),
+                Some(file) => holds(&file.text, test, name),
+                None => tree.texts().any(|file| file.path != PAGE && holds(&file.text, test, name)),
             };
             if !found {
                 missing.push(format!("there is no test `{name}`: correct the name, or write it"));
@@ -82,8 +83,8 @@ fn missing(tree: &Tree, names: &[&str]) -> Vec<String> {
 }
 
 /// As a function, or as the name that a suite gives a case.
-fn holds(text: &str, test: &str) -> bool {
-    text.contains(&format!("fn {test}(")) || text.contains(&format!("\"{test}\""))
+fn holds(text: &str, test: &str, name: &str) -> bool {
+    text.contains(&format!("fn {test}(")) || text.contains(&format!("\"{name}\""))
 }
 
 #[cfg(test)]
@@ -93,6 +94,8 @@ mod tests {
 
     const TESTS: &str = "#[test]\nfn replays() {}\nconst CASES: [&str; 1] = [\"claim::twice\"];\n";
 
+    const NONE: [usize; 0] = [];
+
     /// Lines of the findings for this page beside one test file.
     fn findings(page: &str) -> Vec<usize> {
         let tree = Tree::of(&[(PAGE, page), ("crates/a/tests/x.rs", TESTS), ("crates/a/tests/y.rs", "")]);
@@ -101,9 +104,9 @@ mod tests {
 
     #[test]
     fn a_named_test_must_exist_in_its_file() {
-        assert_eq!(findings("1. A. — test: `crates/a/tests/x.rs` `replays`"), []);
-        assert_eq!(findings("1. A. — test: `replays`"), []);
-        assert_eq!(findings("1. A. — test: `crates::a::tests::x.rs` `replays`"), [] as [usize; 0]);
+        assert_eq!(findings("1. A. — test: `crates/a/tests/x.rs` `replays`"), NONE);
+        assert_eq!(findings("1. A. — test: `replays`, `claim::twice`"), NONE);
+        assert_eq!(findings("1. A. — test: `crates::a::tests::x.rs` `replays`"), NONE);
         assert_eq!(findings("1. A. — test: `crates/a/tests/y.rs` `replays`"), [1]);
         assert_eq!(findings("1. A. — test: `crates/a/tests/z.rs`"), [1]);
         assert_eq!(findings("1. A. — test: `forgets`"), [1]);

@@ -5,8 +5,10 @@ use super::tree::{Text, Tree};
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let broken = tree.ending(".md").flat_map(|file| {
-        let links = prose(&file.text).flat_map(|(line, text)| targets(&text).into_iter().map(move |to| (line, to)));
-        let broken = links.filter_map(|(line, to)| Some(Finding::new(&file.path, line, wrong_with(tree, file, &to)?)));
+        let links =
+            prose(&file.text).flat_map(|(line, text)| targets(&text).into_iter().map(move |to| (line, to)));
+        let broken =
+            links.filter_map(|(line, to)| Some(Finding::new(&file.path, line, wrong_with(tree, file, &to)?)));
         broken.collect::<Vec<_>>()
     });
     broken.collect()
@@ -71,7 +73,13 @@ fn headings(text: &str) -> impl Iterator<Item = String> {
     });
     headings.map(|line| {
         let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
-        line.trim_start_matches('#').trim().to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")
+        line.trim_start_matches('#')
+            .trim()
+            .to_lowercase()
+            .chars()
+            .filter(kept)
+            .collect::<String>()
+            .replace(' ', "-")
     })
 }
 
@@ -82,7 +90,8 @@ mod tests {
 
     /// How many findings a page in `docs/` with this text has.
     fn findings(text: &str) -> usize {
-        check(&Tree::of(&[("docs/a.md", text), ("docs/b.md", "# What it `is`: a\n"), ("src/lib.rs", "")])).len()
+        check(&Tree::of(&[("docs/a.md", text), ("docs/b.md", "# What it `is`: a\n"), ("src/lib.rs", "")]))
+            .len()
     }
 
     #[test]

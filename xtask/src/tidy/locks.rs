@@ -12,7 +12,12 @@ const NODE_LOCKS: [&str; 3] = ["package-lock.json", "pnpm-lock.yaml", "yarn.lock
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let cargo = tree.ending("Cargo.lock").flat_map(|file| {
         let other = |line: &str| line.starts_with("source = ") && line != CRATES_IO;
-        lines(&file.path, &file.text, other, "not from crates.io: depend on a published crate, by its registry name")
+        lines(
+            &file.path,
+            &file.text,
+            other,
+            "not from crates.io: depend on a published crate, by its registry name",
+        )
     });
     let node = tree.texts().filter(|file| NODE_LOCKS.iter().any(|name| file.path.ends_with(name)));
     let node = node.flat_map(|file| {
@@ -20,14 +25,24 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             let line = line.trim_start().trim_start_matches('"');
             (line.starts_with("resolved") || line.starts_with("resolution")) && line.contains("://")
         };
-        lines(&file.path, &file.text, host, "names a registry host: set `omit-lockfile-registry-resolved=true`")
+        lines(
+            &file.path,
+            &file.text,
+            host,
+            "names a registry host: set `omit-lockfile-registry-resolved=true`",
+        )
     });
     let python = tree.texts().filter(|file| {
         let name = file.path.rsplit('/').next().unwrap_or_default();
         name.starts_with("requirements") && name.ends_with(".txt")
     });
     let python = python.flat_map(|file| {
-        lines(&file.path, &file.text, |line| line.contains("://"), "names a host: pin names and versions only")
+        lines(
+            &file.path,
+            &file.text,
+            |line| line.contains("://"),
+            "names a host: pin names and versions only",
+        )
     });
     cargo.chain(node).chain(python).collect()
 }

@@ -57,7 +57,8 @@ impl<'a> Manifest<'a> {
     /// The value of `key`, or of `key.workspace`.
     pub(super) fn value(&self, section: &str, key: &str) -> Option<&'a str> {
         let is_key = |entry: &&Entry<'_>| {
-            entry.section == section && (entry.key == key || entry.key.strip_suffix(".workspace") == Some(key))
+            entry.section == section
+                && (entry.key == key || entry.key.strip_suffix(".workspace") == Some(key))
         };
         self.entries.iter().find(is_key).map(|entry| entry.value)
     }

@@ -19,7 +19,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         }
     }
     for (file, source) in tree.rust() {
-        let lines = (0..source.code.len()).flat_map(|index| in_line(&source, index).map(move |text| (index, text)));
+        let lines =
+            (0..source.code.len()).flat_map(|index| in_line(&source, index).map(move |text| (index, text)));
         findings.extend(lines.map(|(index, text)| Finding::new(&file.path, index + 1, text)));
     }
     findings
@@ -66,32 +67,43 @@ mod tests {
     use super::super::tree::Tree;
     use super::{UNFINISHED, check};
 
+    const NONE: [usize; 0] = [];
+
     fn lines_found(path: &str, text: &str) -> Vec<usize> {
         check(&Tree::of(&[(path, text)])).into_iter().map(|finding| finding.line).collect()
     }
 
     #[test]
     fn unfinished_code_is_found_outside_strings() {
-        assert_eq!(lines_found("src/a.rs", "todo!();\nlet x = \"todo!\";\n// unimplemented!\nunimplemented!()"), [1, 4]);
+        assert_eq!(
+            lines_found("src/a.rs", "todo!();\nlet x = \"todo!\";\n// unimplemented!\nunimplemented!()"),
+            [1, 4]
+        );
         assert_eq!(lines_found("docs/a.md", &format!("a\n{}: b", UNFINISHED.replace('|', ""))), [2]);
     }
 
     #[test]
     fn ignored_tests_and_examples_are_found() {
-        let text = "#[test]\n#[ignore = \"slow\"]\nfn t() {}\n/// ```ignore\n/// x\n/// ```\nfn ignore() {}\n";
+        let text =
+            "#[test]\n#[ignore = \"slow\"]\nfn t() {}\n/// ```ignore\n/// x\n/// ```\nfn ignore() {}\n";
         assert_eq!(lines_found("src/a.rs", text), [2, 4]);
     }
 
     #[test]
     fn a_sleep_in_a_test_needs_its_reason() {
         let bare = "std::thread::sleep(x);";
-        let above = "// waits: the lease must run out,\n// and only time makes it.\ntokio::time::sleep(x).await;";
+        let above =
+            "// waits: the lease must run out,\n// and only time makes it.\ntokio::time::sleep(x).await;";
         assert_eq!(lines_found("tests/a.rs", bare), [1]);
-        assert_eq!(lines_found("tests/a.rs", above), []);
-        assert_eq!(lines_found("tests/a.rs", "sleep(x); // waits: for the wall clock itself"), []);
-        assert_eq!(lines_found("tests/a.rs", "// waits: why\n\nsleep(x);"), [3], "a reason stands right above");
-        assert_eq!(lines_found("tests/a.rs", "no_sleep(x);"), []);
-        assert_eq!(lines_found("src/a.rs", bare), [], "the dispatcher may pause");
+        assert_eq!(lines_found("tests/a.rs", above), NONE);
+        assert_eq!(lines_found("tests/a.rs", "sleep(x); // waits: for the wall clock itself"), NONE);
+        assert_eq!(
+            lines_found("tests/a.rs", "// waits: why\n\nsleep(x);"),
+            [3],
+            "a reason stands right above"
+        );
+        assert_eq!(lines_found("tests/a.rs", "no_sleep(x);"), NONE);
+        assert_eq!(lines_found("src/a.rs", bare), NONE, "the dispatcher may pause");
         assert_eq!(lines_found("src/a.rs", "#[cfg(test)]\nmod tests {\n sleep(x);\n}"), [3]);
     }
 }

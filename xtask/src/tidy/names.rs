@@ -51,7 +51,8 @@ mod tests {
         ] {
             assert_eq!(check(&Tree::of(&[(path, text)])).len(), 1, "{path}: {text}");
         }
-        let fine = [("src/lease.rs", "mod communal;\n// mod utils;\nlet manager = 1;"), ("docs/common.md", "")];
+        let fine =
+            [("src/lease.rs", "mod communal;\n// mod utils;\nlet manager = 1;"), ("docs/common.md", "")];
         assert_eq!(check(&Tree::of(&fine)), []);
     }
 }

@@ -7,7 +7,14 @@ use super::tree::Tree;
 const CORE: &str = "crates/samekey-core/src/";
 
 const READS: [&str; 9] = [
-    "SystemTime::now", "Instant::now", "std::fs", "std::net", "std::env", "std::process", "std::thread", "now_v7",
+    "SystemTime::now",
+    "Instant::now",
+    "std::fs",
+    "std::net",
+    "std::env",
+    "std::process",
+    "std::thread",
+    "now_v7",
     "new_v4",
 ];
 
@@ -32,9 +39,12 @@ mod tests {
 
     #[test]
     fn a_clock_in_the_core_is_found() {
-        let text = "fn f() { Instant::now(); }\n// Instant::now\n#[cfg(test)]\nmod tests {\n  use std::fs;\n}\n";
-        let lines: Vec<_> =
-            check(&Tree::of(&[("crates/samekey-core/src/a.rs", text)])).iter().map(|finding| finding.line).collect();
+        let text =
+            "fn f() { Instant::now(); }\n// Instant::now\n#[cfg(test)]\nmod tests {\n  use std::fs;\n}\n";
+        let lines: Vec<_> = check(&Tree::of(&[("crates/samekey-core/src/a.rs", text)]))
+            .iter()
+            .map(|finding| finding.line)
+            .collect();
         assert_eq!(lines, [1]);
         assert_eq!(check(&Tree::of(&[("crates/samekey-server/src/a.rs", text)])), []);
     }

@@ -12,7 +12,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     for (file, source) in tree.rust() {
         let lines = source.shipped_lines();
         if lines > MAX_FILE_LINES {
-            let text = format!("{lines} lines without tests, {MAX_FILE_LINES} are the most: split it by subject");
+            let text =
+                format!("{lines} lines without tests, {MAX_FILE_LINES} are the most: split it by subject");
             findings.push(Finding::new(&file.path, 1, text));
         }
         for function in source.functions() {

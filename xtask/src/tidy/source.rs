@@ -24,7 +24,8 @@ pub(super) struct Function {
 impl<'a> Source<'a> {
     pub(super) fn new(path: &str, text: &'a str) -> Self {
         let code: Vec<String> = blanked(text).lines().map(str::to_owned).collect();
-        let tests = if is_test_file(path, &code) { vec![0..code.len()] } else { test_modules(&code) };
+        let whole = is_test_file(path, &code).then_some(0..code.len());
+        let tests = test_modules(&code).into_iter().chain(whole).collect();
         Self { lines: text.lines().collect(), code, tests }
     }
 
@@ -42,7 +43,9 @@ impl<'a> Source<'a> {
     pub(super) fn functions(&self) -> Vec<Function> {
         let named = self.code.iter().enumerate().filter_map(|(at, line)| Some((at, function_name(line)?)));
         named
-            .filter_map(|(at, name)| Some(Function { name: name.to_owned(), lines: at..body_end(&self.code, at)? }))
+            .filter_map(|(at, name)| {
+                Some(Function { name: name.to_owned(), lines: at..body_end(&self.code, at)? })
+            })
             .collect()
     }
 }
@@ -57,7 +60,10 @@ fn test_modules(code: &[String]) -> Vec<Range<usize>> {
     let attributes = code.iter().enumerate().filter(|(_, line)| line.trim() == "#[cfg(test)]");
     let modules = attributes.filter_map(|(at, _)| {
         let module = (at + 1..code.len()).find(|&next| !code[next].trim_start().starts_with("#["))?;
-        code[module].split_whitespace().any(|word| word == "mod").then(|| Some(at..body_end(code, module)?))?
+        code[module]
+            .split_whitespace()
+            .any(|word| word == "mod")
+            .then(|| Some(at..body_end(code, module)?))?
     });
     modules.collect()
 }
@@ -202,15 +208,16 @@ mod tests {
 
     #[test]
     fn only_code_is_left() {
+        // A dot stands for a blank, so that one can count them.
         for (text, code) in [
-            ("a // b {\nc", "a       \nc"),
-            ("a /* { /* } */ */ b", "a                   b"),
-            (r#"f("} \" {") "#, r#"f(         ) "#),
-            (r###"r#"a " } "# + var"x""###, "            + var   "),
-            (r"'{' '\'' 'a: b", r"           'a: b"),
-            ("é'é'é", "é   é"),
+            ("a // b {\nc", "a.......\nc"),
+            ("a/*{/*}*/*/b", "a..........b"),
+            (r#"f("} \" {")"#, r#"f(........)"#),
+            (r###"r#"a"}"#+var"x""###, "........+var..."),
+            (r"'{'+'\''+'a:b", r"...+....+'a:b"),
+            ("é'é'é", "é...é"),
         ] {
-            assert_eq!(blanked(text), code, "{text}");
+            assert_eq!(blanked(text).replace(' ', "."), code.replace(' ', "."), "{text}");
         }
     }
 
@@ -225,7 +232,8 @@ mod tests {
 
     #[test]
     fn test_modules_end_too() {
-        let text = "fn a() {}\n#[cfg(test)]\nmod tests {\n  fn t() {}\n}\nfn b() {}\n#[cfg(test)]\nfn c() {}\n";
+        let text =
+            "fn a() {}\n#[cfg(test)]\nmod tests {\n  fn t() {}\n}\nfn b() {}\n#[cfg(test)]\nfn c() {}\n";
         let source = Source::new("src/x.rs", text);
         let tests: Vec<usize> = (0..8).filter(|&index| source.is_test(index)).collect();
         assert_eq!(tests, [1, 2, 3, 4]);

@@ -28,7 +28,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     for file in tree.texts() {
         for (index, line) in file.text.lines().enumerate() {
             if let Some(path) = paths.iter().find(|path| is_absolute_in(line, path)) {
-                let text = format!("`{path}…` exists on one machine only: use a relative path, or `/path/to/…`");
+                let text =
+                    format!("`{path}…` exists on one machine only: use a relative path, or `/path/to/…`");
                 findings.push(Finding::new(&file.path, index + 1, text));
             }
             let lower = line.to_lowercase();
@@ -45,7 +46,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 
 /// `https://host/…/` and `a/…/b` hold the same letters, but there they continue something.
 fn is_absolute_in(line: &str, path: &str) -> bool {
-    let continues = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '}' | ')' | '*' | '~' | '/');
+    let continues =
+        |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '}' | ')' | '*' | '~' | '/');
     line.match_indices(path).any(|(at, _)| !line[..at].ends_with(continues))
 }
 
@@ -64,7 +66,9 @@ mod tests {
             for line in [format!("cd {path}main"), format!("(`{path}a`)"), format!("x={path}")] {
                 assert_eq!(check(&Tree::of(&[("a.md", &line)])).len(), 1, "{line}");
             }
-            for line in [format!("https://example.org{path}"), format!("src{path}lease.rs"), format!("${{x}}{path}")] {
+            for line in
+                [format!("https://example.org{path}"), format!("src{path}lease.rs"), format!("${{x}}{path}")]
+            {
                 assert_eq!(check(&Tree::of(&[("a.md", &line)])), [], "{line}");
             }
         }

@@ -1,0 +1,1 @@
+SELECT id FROM samekey.recipe WHERE made_of = $1

@@ -1,0 +1,1 @@
+SELECT made_of FROM samekey.recipe WHERE id = $1

@@ -1,0 +1,115 @@
+//! The store's own connections, and a transaction in one round trip.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::{Client, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use futures_util::future::join3;
+use samekey_core::StoreError;
+use tokio::sync::OnceCell;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use crate::error;
+use crate::options::Options;
+
+/// Parameters of a statement, in order.
+pub(crate) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// How a transaction begins. Said by us, since a database's defaults may be weaker (`synchronous_commit = off`) or
+/// stronger (SERIALIZABLE, under which a lost race is an error instead of a row count). A batch waits for a lock for
+/// 100 ms at most; then it is halved.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = '100ms'";
+/// For heartbeats and sweeps: losing the last of them to a crash is harmless.
+const BEGIN_RELAXED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = off; SET LOCAL lock_timeout = '100ms'";
+
+/// Whether a commit must have reached the disk before it is answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Durability {
+    Durable,
+    Relaxed,
+}
+
+/// A bounded pool, made when it is first needed.
+#[derive(Clone)]
+pub(crate) struct Connections {
+    options: Arc<Options>,
+    pool: Arc<OnceCell<Pool>>,
+}
+
+impl Connections {
+    pub(crate) fn schema(&self) -> &str {
+        self.options.schema()
+    }
+
+    pub(crate) fn new(options: &Options) -> Self {
+        Self { options: Arc::new(options.clone()), pool: Arc::default() }
+    }
+
+    /// A connection, waiting for a free one no longer than the options say.
+    pub(crate) async fn client(&self) -> Result<Client, StoreError> {
+        let pool = self.pool.get_or_try_init(|| async { self.make_pool() }).await?;
+        pool.get().await.map_err(error::from_pool)
+    }
+
+    fn make_pool(&self) -> Result<Pool, StoreError> {
+        let options = &self.options;
+        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager =
+            Manager::from_config(options.config.clone(), options.verification.connector()?, recycling);
+        Pool::builder(manager)
+            .max_size(options.connections)
+            .runtime(Runtime::Tokio1)
+            .wait_timeout(Some(options.patience))
+            .create_timeout(Some(options.patience + Duration::from_secs(1)))
+            .build()
+            .map_err(error::refused)
+    }
+
+    /// One statement that only reads.
+    pub(crate) async fn read(&self, sql: &str, values: Values<'_>) -> Result<Vec<Row>, StoreError> {
+        let client = self.client().await?;
+        let statement = client.prepare_cached(sql).await.map_err(error::before_commit)?;
+        client.query(&statement, values).await.map_err(error::before_commit)
+    }
+
+    /// One statement that writes, in a transaction of its own and in one round trip.
+    ///
+    /// COMMIT leaves without waiting for the statement. That is sound: a failed statement turns it into a rollback, and
+    /// its error is what we return. The rows are returned only when the commit was answered.
+    pub(crate) async fn write(
+        &self,
+        durability: Durability,
+        sql: &str,
+        values: Values<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let client = self.client().await?;
+        let statement = client.prepare_cached(sql).await.map_err(error::before_commit)?;
+        let begin = match durability {
+            Durability::Durable => BEGIN,
+            Durability::Relaxed => BEGIN_RELAXED,
+        };
+        let (begun, rows, committed) = join3(
+            client.batch_execute(begin),
+            client.query(&statement, values),
+            client.batch_execute("COMMIT"),
+        )
+        .await;
+        let rows = begun.and(rows);
+        if let Err(error) = &rows
+            && error.as_db_error().is_some()
+        {
+            return rows.map_err(error::before_commit);
+        }
+        match (rows, committed) {
+            (Ok(rows), Ok(())) => Ok(rows),
+            (Err(error), _) | (Ok(_), Err(error)) => Err(error::at_commit(error)),
+        }
+    }
+}
+
+impl std::fmt::Debug for Connections {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connections").field("schema", &self.options.schema()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,61 @@
+//! Recipes of fingerprints: a small table whose rows never change, so it is read once.
+
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+
+use samekey_core::store::RecipeId;
+use samekey_core::{Recipe, StoreError};
+
+use crate::Postgres;
+use crate::columns::column;
+use crate::error::unreadable;
+use crate::pool::Durability;
+
+/// What has been read of the table.
+#[derive(Debug, Default)]
+pub(crate) struct Recipes(RwLock<HashMap<RecipeId, Recipe>>);
+
+impl Recipes {
+    fn id_of(&self, recipe: &Recipe) -> Option<RecipeId> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        known.iter().find(|(_, other)| *other == recipe).map(|(id, _)| *id)
+    }
+
+    fn of(&self, id: RecipeId) -> Option<Recipe> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
+    }
+
+    fn keep(&self, id: RecipeId, recipe: &Recipe) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(id, recipe.clone());
+    }
+}
+
+impl Postgres {
+    /// Looks before it writes: an insert that meets the row would use up one of 32,767 ids.
+    pub(crate) async fn recipe_id(&self, recipe: &Recipe) -> Result<RecipeId, StoreError> {
+        if let Some(id) = self.recipes.id_of(recipe) {
+            return Ok(id);
+        }
+        let made_of = recipe.made_of();
+        let mut rows = self.connections.read(&self.sql.recipe_id, &[&made_of]).await?;
+        if rows.is_empty() {
+            self.connections.write(Durability::Durable, &self.sql.recipe, &[&made_of]).await?;
+            rows = self.connections.read(&self.sql.recipe_id, &[&made_of]).await?;
+        }
+        let row = rows.first().ok_or_else(|| unreadable("a recipe that was just written is not there"))?;
+        let id = RecipeId(column(row, "id")?);
+        self.recipes.keep(id, recipe);
+        Ok(id)
+    }
+
+    pub(crate) async fn recipe_behind(&self, id: RecipeId) -> Result<Recipe, StoreError> {
+        if let Some(recipe) = self.recipes.of(id) {
+            return Ok(recipe);
+        }
+        let rows = self.connections.read(&self.sql.recipe_of, &[&id.0]).await?;
+        let row = rows.first().ok_or_else(|| unreadable(format_args!("there is no recipe {}", id.0)))?;
+        let recipe = Recipe::read(column(row, "made_of")?).map_err(unreadable)?;
+        self.recipes.keep(id, &recipe);
+        Ok(recipe)
+    }
+}
