@@ -1,6 +1,6 @@
 -- Accept, many messages in one statement: the key row names its message from the start, so there is no UPDATE.
--- Who is neither fresh nor finds a first one lost to a commit during the statement (perhaps in this very batch): run again.
--- first = id: one's own earlier statement, whose answer was lost. An unkeyed message recognises itself by its id.
+-- What comes back is fresh; for the others, the keys are looked up afterwards (known_keys.sql), on a snapshot that sees
+-- their winners. An unkeyed message recognises itself by its id.
 WITH want AS MATERIALIZED (
   SELECT * FROM unnest($1::int[], $2::uuid[], $3::bigint[], $4::smallint[], $5::bytea[], $6::bytea[], $7::smallint[],
                        $8::float8[], $9::float8[], $10::bytea[], $11::text[], $12::bytea[], $13::bigint[], $14::bigint[])
@@ -24,7 +24,4 @@ WITH want AS MATERIALIZED (
   SELECT id, project, channel, 1, due_at, due_at, to_timestamp(expires_at_ms / 1000.0) FROM win
   ON CONFLICT (id) DO NOTHING
 )
-SELECT w.ord, win.id IS NOT NULL AS fresh, r.message AS first, r.fingerprint, r.recipe,
-       r.expires_at <= now() AS tombstone, r.purge_at <= now() AS purgeable
-  FROM timed w LEFT JOIN win ON win.id = w.id
-  LEFT JOIN samekey.message_key r ON win.id IS NULL AND r.project = w.project AND r.key = w.key
+SELECT ord FROM win

@@ -4,6 +4,7 @@ use samekey_core::StoreError;
 use samekey_core::message::{Accepted, KnownKey, MessageId, NewMessage};
 use samekey_core::store::RecipeId;
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use crate::Postgres;
@@ -64,11 +65,13 @@ impl Postgres {
         let mut open: Vec<usize> = (0..messages.len()).collect();
         for _ in 0..TURNS {
             for row in self.accept_some(messages, &open).await? {
-                let index = usize::try_from(column::<i32>(&row, "ord")?).map_err(unreadable)?;
-                let message = messages.get(index).ok_or_else(|| unreadable("a message that nobody sent"))?;
-                answers[index] = self.accepted(message, &row).await?;
+                *place(&mut answers, &row)? = Some(Accepted::Fresh);
             }
             open.retain(|&index| answers[index].is_none());
+            if !open.is_empty() {
+                self.look_up(messages, &open, &mut answers).await?;
+                open.retain(|&index| answers[index].is_none());
+            }
             if open.is_empty() {
                 return Ok(answers.into_iter().flatten().collect());
             }
@@ -113,27 +116,39 @@ impl Postgres {
         }
     }
 
-    /// `None`: run again.
-    async fn accepted(&self, message: &NewMessage, row: &Row) -> Result<Option<Accepted>, StoreError> {
-        if column(row, "fresh")? {
-            return Ok(Some(Accepted::Fresh));
+    /// What stands behind the keys of messages that were not fresh. Where nothing does any more, no answer: run again.
+    async fn look_up(
+        &self,
+        messages: &[NewMessage],
+        indices: &[usize],
+        answers: &mut [Option<Accepted>],
+    ) -> Result<(), StoreError> {
+        let columns = Messages::of(messages, indices);
+        let values: [&(dyn ToSql + Sync); 3] = [&columns.ord, &columns.project, &columns.key];
+        for row in self.connections.read(&self.sql.known_keys, &values).await? {
+            let answer = place(answers, &row)?;
+            let known = KnownKey {
+                first: MessageId(column(&row, "first")?),
+                fingerprint: fingerprint(&row)?,
+                recipe: RecipeId(column(&row, "recipe")?),
+                tombstone: column(&row, "tombstone")?,
+            };
+            let message = &messages[usize::try_from(column::<i32>(&row, "ord")?).map_err(unreadable)?];
+            if known.first == message.id {
+                *answer = Some(Accepted::Fresh);
+            } else if column(&row, "purgeable")? {
+                let key = message.key.as_ref().map(|key| key.key.as_bytes());
+                let values: [&(dyn ToSql + Sync); 3] = [&message.project.0, &key, &known.first.0];
+                self.connections.write(Durability::Durable, &self.sql.purge_key, &values).await?;
+            } else {
+                *answer = Some(Accepted::Known(known));
+            }
         }
-        let Some(first) = column::<Option<Uuid>>(row, "first")? else { return Ok(None) };
-        if first == message.id.0 {
-            return Ok(Some(Accepted::Fresh));
-        }
-        if column(row, "purgeable")? {
-            let key = message.key.as_ref().map(|key| key.key.as_bytes());
-            self.connections
-                .write(Durability::Durable, &self.sql.purge_key, &[&message.project.0, &key, &first])
-                .await?;
-            return Ok(None);
-        }
-        Ok(Some(Accepted::Known(KnownKey {
-            first: MessageId(first),
-            fingerprint: fingerprint(row)?,
-            recipe: RecipeId(column(row, "recipe")?),
-            tombstone: column(row, "tombstone")?,
-        })))
+        Ok(())
     }
+}
+
+fn place<'a>(answers: &'a mut [Option<Accepted>], row: &Row) -> Result<&'a mut Option<Accepted>, StoreError> {
+    let index = usize::try_from(column::<i32>(row, "ord")?).map_err(unreadable)?;
+    answers.get_mut(index).ok_or_else(|| unreadable("a message that nobody sent"))
 }
