@@ -50,8 +50,17 @@ pub(crate) struct Mail {
 pub(crate) struct Account {
     pub(crate) state: State,
     pub(crate) maybe_sent: bool,
-    /// How often it began to send: no more copies than that can be explained.
-    pub(crate) attempts: usize,
+    /// Attempts that the provider said yes to.
+    pub(crate) answered: usize,
+    /// Attempts that nobody knows the end of.
+    pub(crate) doubtful: usize,
+}
+
+impl Account {
+    /// No more copies than this can be explained.
+    pub(crate) fn arrivals(&self) -> usize {
+        self.answered + self.doubtful
+    }
 }
 
 /// A message's state as far as the judge tells states apart.

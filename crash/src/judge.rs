@@ -14,6 +14,7 @@
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 
 use crate::evidence::{Account, Evidence, Intent, Mail, Policy, State, Subject, recipient};
 
@@ -43,6 +44,8 @@ impl Fault {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     pub(crate) fault: Fault,
+    /// None where not even the intent is known.
+    pub(crate) intent: Option<u64>,
     pub(crate) what: String,
 }
 
@@ -57,12 +60,15 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
+    /// How many intents show `fault`, however many things show it.
     pub(crate) fn count(&self, fault: Fault) -> usize {
-        self.findings.iter().filter(|finding| finding.fault == fault).count()
+        let of_that_kind = self.findings.iter().filter(|finding| finding.fault == fault);
+        let nobodys = of_that_kind.clone().filter(|finding| finding.intent.is_none()).count();
+        nobodys + of_that_kind.filter_map(|finding| finding.intent).collect::<BTreeSet<_>>().len()
     }
 
-    fn find(&mut self, fault: Fault, number: u64, what: impl std::fmt::Display) {
-        self.findings.push(Finding { fault, what: format!("intent {number}: {what}") });
+    fn find(&mut self, fault: Fault, number: u64, what: impl Display) {
+        self.findings.push(Finding { fault, intent: Some(number), what: format!("intent {number}: {what}") });
     }
 }
 
@@ -96,13 +102,15 @@ fn sort_mails<'a>(evidence: &'a Evidence, verdict: &mut Verdict) -> BTreeMap<u64
                 }
                 copies.entry(number).or_default().push(mail);
             }
-            Some(Subject::Own(number)) => verdict.find(Fault::Divergent, number, "a mail, but no such intent"),
+            Some(Subject::Own(number)) => {
+                verdict.find(Fault::Divergent, number, "a mail, but no such intent");
+            }
             Some(Subject::Other(number)) => {
                 verdict.find(Fault::Divergent, number, "the body that was refused was delivered");
             }
             None => {
                 let what = format!("a mail of no intent: {:?}", mail.subject);
-                verdict.findings.push(Finding { fault: Fault::Divergent, what });
+                verdict.findings.push(Finding { fault: Fault::Divergent, intent: None, what });
             }
         }
     }
@@ -117,7 +125,11 @@ fn judge_answers(number: u64, intent: &Intent, verdict: &mut Verdict) {
         verdict.find(Fault::Duplicate, number, format_args!("one key, several messages: {:?}", intent.ids));
     }
     if intent.queued > 1 {
-        verdict.find(Fault::Divergent, number, format_args!("{} answers said to be the first", intent.queued));
+        verdict.find(
+            Fault::Divergent,
+            number,
+            format_args!("{} answers said to be the first", intent.queued),
+        );
     }
     for answer in &intent.astray {
         verdict.find(Fault::Divergent, number, answer);
@@ -154,26 +166,18 @@ fn judge_account(policy: Policy, number: u64, account: &Account, copies: usize, 
     }
 }
 
-/// More than one copy needs an explanation; so does any copy of what is not said to have been tried.
+/// Every copy needs an attempt that may have arrived, and every second one the policy's leave.
 fn judge_copies(policy: Policy, number: u64, account: &Account, copies: usize, verdict: &mut Verdict) {
-    if copies > account.attempts && account.state != State::Gone {
-        let what = format!("{copies} copies from {} attempts", account.attempts);
-        return verdict.find(if copies > 1 { Fault::Duplicate } else { Fault::Divergent }, number, what);
+    let fault = if copies > 1 { Fault::Duplicate } else { Fault::Divergent };
+    if account.doubtful > 0 && !account.maybe_sent {
+        verdict.find(Fault::Divergent, number, "an attempt was ambiguous, yet it is not marked maybe sent");
     }
-    if copies > 1 {
-        match policy {
-            Policy::AtLeastOnce if account.maybe_sent => verdict.wire_repeats += copies - 1,
-            Policy::AtLeastOnce => verdict.find(
-                Fault::Duplicate,
-                number,
-                format_args!("{copies} copies, yet no attempt was ambiguous"),
-            ),
-            Policy::AtMostOnce => {
-                verdict.find(Fault::Duplicate, number, format_args!("{copies} copies under at-most-once"));
-            }
-        }
-    }
-    if copies > 0 && !account.maybe_sent && account.state == State::Open {
-        verdict.find(Fault::Divergent, number, "a copy came of what is said never to have been sent");
+    if policy == Policy::AtMostOnce && account.arrivals() > 1 {
+        verdict.find(fault, number, "tried again after an ambiguous attempt, under at-most-once");
+    } else if copies > account.arrivals() && account.state != State::Gone {
+        let what = format_args!("{copies} copies, but {} attempts that may have arrived", account.arrivals());
+        verdict.find(fault, number, what);
+    } else {
+        verdict.wire_repeats += copies.saturating_sub(1);
     }
 }

@@ -8,7 +8,7 @@ use crate::evidence::{Account, Evidence, Intent, Mail, Policy, State, recipient}
 /// One intent, accepted and sent with one copy; each test spoils one thing.
 fn well(policy: Policy) -> Evidence {
     let intent = Intent { ids: ["msg_7".to_owned()].into(), queued: 1, astray: Vec::new() };
-    let account = Account { state: State::Sent, maybe_sent: false, attempts: 1 };
+    let account = Account { state: State::Sent, maybe_sent: false, answered: 1, doubtful: 0 };
     Evidence {
         policy,
         intents: BTreeMap::from([(7, intent)]),
@@ -25,8 +25,9 @@ fn mail(message_id: &str, number: u64) -> Mail {
     }
 }
 
-fn say(evidence: &mut Evidence, state: State, maybe_sent: bool, attempts: usize) {
-    evidence.accounts.insert("msg_7".to_owned(), Account { state, maybe_sent, attempts });
+fn say(evidence: &mut Evidence, state: State, answered: usize, doubtful: usize) {
+    let account = Account { state, maybe_sent: doubtful > 0, answered, doubtful };
+    evidence.accounts.insert("msg_7".to_owned(), account);
 }
 
 #[track_caller]
@@ -54,7 +55,7 @@ fn sent_without_a_copy_is_lost() {
 fn accepted_and_unheard_of_is_lost() {
     let mut evidence = well(Policy::AtLeastOnce);
     evidence.mails.clear();
-    say(&mut evidence, State::Gone, false, 0);
+    say(&mut evidence, State::Gone, 0, 0);
     assert_faults(&evidence, &[Fault::Lost]);
 }
 
@@ -62,7 +63,7 @@ fn accepted_and_unheard_of_is_lost() {
 fn another_message_id_is_a_duplicate_even_after_an_ambiguous_attempt() {
     let mut evidence = well(Policy::AtLeastOnce);
     evidence.mails.push(mail("<b@example.org>", 7));
-    say(&mut evidence, State::Sent, true, 2);
+    say(&mut evidence, State::Sent, 1, 1);
     assert_faults(&evidence, &[Fault::Duplicate]);
 }
 
@@ -78,7 +79,7 @@ fn two_messages_for_one_key_are_a_duplicate() {
 fn a_repeat_is_allowed_only_after_an_ambiguous_attempt_and_only_at_least_once() {
     let mut evidence = well(Policy::AtLeastOnce);
     evidence.mails.push(mail("<a@example.org>", 7));
-    say(&mut evidence, State::Sent, true, 2);
+    say(&mut evidence, State::Sent, 1, 1);
     assert_faults(&evidence, &[]);
     assert_eq!(judge(&evidence).wire_repeats, 1);
 
@@ -86,53 +87,66 @@ fn a_repeat_is_allowed_only_after_an_ambiguous_attempt_and_only_at_least_once() 
     assert_faults(&evidence, &[Fault::Duplicate]);
 
     evidence.policy = Policy::AtLeastOnce;
-    say(&mut evidence, State::Sent, false, 2);
+    say(&mut evidence, State::Sent, 1, 0);
     assert_faults(&evidence, &[Fault::Duplicate]);
+    assert_eq!(judge(&evidence).wire_repeats, 0);
 }
 
 #[test]
-fn more_copies_than_attempts_are_a_duplicate() {
-    let mut evidence = well(Policy::AtLeastOnce);
-    evidence.mails.push(mail("<a@example.org>", 7));
-    say(&mut evidence, State::Sent, true, 1);
-    assert_faults(&evidence, &[Fault::Duplicate]);
+fn a_copy_from_no_attempt_that_may_have_arrived_is_divergent() {
+    for state in [State::Sent, State::GivenUp] {
+        let mut evidence = well(Policy::AtLeastOnce);
+        say(&mut evidence, state, 0, 0);
+        let copy_unexplained = judge(&evidence).findings.remove(0);
+        assert!(copy_unexplained.what.contains("1 copies, but 0 attempts"), "{copy_unexplained:?}");
+    }
 }
 
 #[test]
-fn a_copy_from_no_attempt_is_divergent() {
+fn an_ambiguous_attempt_without_its_mark_is_divergent() {
     let mut evidence = well(Policy::AtLeastOnce);
-    say(&mut evidence, State::Sent, false, 0);
+    let account = Account { state: State::Sent, maybe_sent: false, answered: 1, doubtful: 1 };
+    evidence.accounts.insert("msg_7".to_owned(), account);
+    assert_faults(&evidence, &[Fault::Divergent]);
+}
+
+#[test]
+fn trying_again_after_an_ambiguous_attempt_is_no_at_most_once_even_where_one_copy_came() {
+    let mut evidence = well(Policy::AtMostOnce);
+    say(&mut evidence, State::Sent, 1, 1);
     assert_faults(&evidence, &[Fault::Divergent]);
 }
 
 #[test]
 fn given_up_is_divergent_since_nothing_was_refused() {
     let mut evidence = well(Policy::AtLeastOnce);
-    say(&mut evidence, State::GivenUp, false, 1);
+    evidence.mails.clear();
+    say(&mut evidence, State::GivenUp, 0, 0);
     assert_faults(&evidence, &[Fault::Divergent]);
 }
 
 #[test]
-fn still_queued_is_stuck_and_with_a_copy_divergent_too() {
+fn still_queued_is_stuck_and_with_an_unexplained_copy_divergent_too() {
     let mut evidence = well(Policy::AtLeastOnce);
-    say(&mut evidence, State::Open, true, 1);
+    say(&mut evidence, State::Open, 0, 1);
     assert_faults(&evidence, &[Fault::Stuck]);
-    say(&mut evidence, State::Open, false, 1);
+    say(&mut evidence, State::Open, 0, 0);
     assert_faults(&evidence, &[Fault::Divergent, Fault::Stuck]);
 }
 
 #[test]
 fn unknown_needs_an_ambiguous_attempt_and_at_most_once() {
     let mut evidence = well(Policy::AtMostOnce);
-    say(&mut evidence, State::Unknown, true, 1);
+    say(&mut evidence, State::Unknown, 0, 1);
     assert_faults(&evidence, &[]);
     assert_eq!(judge(&evidence).unknown, 1);
 
-    say(&mut evidence, State::Unknown, false, 1);
+    evidence.policy = Policy::AtLeastOnce;
     assert_faults(&evidence, &[Fault::Divergent]);
 
-    evidence.policy = Policy::AtLeastOnce;
-    say(&mut evidence, State::Unknown, true, 1);
+    evidence.policy = Policy::AtMostOnce;
+    evidence.mails.clear();
+    say(&mut evidence, State::Unknown, 0, 0);
     assert_faults(&evidence, &[Fault::Divergent]);
 }
 
@@ -170,4 +184,15 @@ fn answers_that_contradict_each_other_are_divergent() {
     intent.queued = 2;
     intent.astray.push("answered 404".to_owned());
     assert_faults(&evidence, &[Fault::Divergent; 2]);
+}
+
+#[test]
+fn an_intent_counts_once_however_much_shows_its_fault() {
+    let mut evidence = well(Policy::AtLeastOnce);
+    evidence.mails.push(mail("<b@example.org>", 7));
+    evidence.mails.push(Mail { subject: "Lottery".to_owned(), ..mail("<c@example.org>", 7) });
+    evidence.mails.push(Mail { subject: "Lottery".to_owned(), ..mail("<d@example.org>", 7) });
+    assert_faults(&evidence, &[Fault::Divergent, Fault::Divergent, Fault::Duplicate, Fault::Duplicate]);
+    let verdict = judge(&evidence);
+    assert_eq!((verdict.count(Fault::Duplicate), verdict.count(Fault::Divergent)), (1, 2));
 }

@@ -1,4 +1,5 @@
 //! When two requests are the same, by the shared vectors and by properties.
+#![cfg(test)]
 
 use proptest::prelude::*;
 use samekey_core::fingerprint::{Pointer, Request, canonical_json};

@@ -1,4 +1,5 @@
 //! The key grammar, by the shared vectors and by properties.
+#![cfg(test)]
 
 use proptest::prelude::*;
 use samekey_core::Key;
@@ -10,7 +11,8 @@ fn vectors() -> Value {
 
 fn read(lines: &Value) -> Result<Key, &'static str> {
     let lines: Vec<&str> = lines.as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
-    Key::from_header_lines(lines.iter().map(|line| line.as_bytes())).map_err(|error| error.code())
+    Key::from_header_lines(lines.iter().map(|line| line.as_bytes()))
+        .map_err(samekey_core::key::KeyError::code)
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! The decision table, row by row, and as a property over every record.
+#![cfg(test)]
 
 use std::time::Duration;
 

@@ -1,0 +1,8 @@
+//! The real binary on real databases, driven over HTTP as its users do.
+#![cfg(test)]
+
+mod bad_input;
+mod main_job;
+mod operations;
+mod service;
+mod tenants;
