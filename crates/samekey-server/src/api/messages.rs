@@ -28,6 +28,10 @@ const MAX_BODY: usize = 1 << 20;
 /// A body that takes longer was sent by somebody who holds connections open.
 const BODY_TIME: Duration = Duration::from_secs(30);
 
+/// Of a body that is too large, so much is read and thrown away before it is answered.
+const MAX_HEARD_OUT: usize = 16 << 20;
+const HEARING_TIME: Duration = Duration::from_secs(2);
+
 /// How messages are checked and kept.
 #[derive(Debug)]
 pub struct MessageRules {
@@ -193,7 +197,7 @@ fn check_query(query: Option<&str>) -> Result<(), Problem> {
 async fn read_whole(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|length| length > MAX_BODY as u64) {
-        return Err(Problem::payload_too_large(MAX_BODY));
+        return Err(too_large(body).await);
     }
     let read = tokio::time::timeout(BODY_TIME, Limited::new(body, MAX_BODY).collect()).await;
     match read {
@@ -202,6 +206,22 @@ async fn read_whole(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
         Ok(Err(_)) => Err(Problem::body_cut()),
         Err(_) => Err(Problem::request_timeout()),
     }
+}
+
+/// Hears the sender out, up to a bound: who is answered in mid-sentence sees a broken connection and not the answer.
+async fn too_large(mut body: Body) -> Problem {
+    let heard_out = async {
+        let mut heard = 0;
+        while let Some(Ok(frame)) = body.frame().await {
+            heard += frame.data_ref().map_or(0, Bytes::len);
+            if heard > MAX_HEARD_OUT {
+                break;
+            }
+        }
+    };
+    // Whether all of it came changes nothing about the answer.
+    let _ = tokio::time::timeout(HEARING_TIME, heard_out).await;
+    Problem::payload_too_large(MAX_BODY)
 }
 
 /// One message of the caller's own project.

@@ -148,7 +148,8 @@ on_both_stores! {
 
 #[test]
 fn unknown_paths_methods_and_queries_are_problems_too() {
-    let service = Place::new(Kind::Sqlite, "").serve(&["--dev", "--no-dispatch"]);
+    let place = Place::new(Kind::Sqlite, "");
+    let service = place.serve(&["--dev", "--no-dispatch"]);
     for (path, status, code) in [
         ("/", 404, "not_found"),
         ("/v1/message", 404, "not_found"),
@@ -176,7 +177,8 @@ fn unknown_paths_methods_and_queries_are_problems_too() {
 
 #[test]
 fn two_header_lines_are_refused_even_if_they_agree() {
-    let service = Place::new(Kind::Sqlite, "").serve(&["--dev", "--no-dispatch"]);
+    let place = Place::new(Kind::Sqlite, "");
+    let service = place.serve(&["--dev", "--no-dispatch"]);
     let authorization = format!("Bearer {TOKEN}");
     let headers = [
         ("authorization", authorization.as_str()),
@@ -190,7 +192,8 @@ fn two_header_lines_are_refused_even_if_they_agree() {
 
 #[test]
 fn slow_clients_hold_up_nobody() {
-    let service = Place::new(Kind::Sqlite, "").serve(&["--dev", "--no-dispatch"]);
+    let place = Place::new(Kind::Sqlite, "");
+    let service = place.serve(&["--dev", "--no-dispatch"]);
     let head = format!(
         "POST /v1/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{{"
     );
@@ -209,7 +212,8 @@ fn slow_clients_hold_up_nobody() {
 
 #[test]
 fn a_client_that_hangs_up_in_its_body_stores_nothing() {
-    let service = Place::new(Kind::Sqlite, "").serve(&["--dev", "--no-dispatch"]);
+    let place = Place::new(Kind::Sqlite, "");
+    let service = place.serve(&["--dev", "--no-dispatch"]);
     let body = message().to_string();
     let mut stream = TcpStream::connect(service.addr()).unwrap();
     let head = format!(
@@ -227,7 +231,8 @@ fn a_client_that_hangs_up_in_its_body_stores_nothing() {
 
 #[test]
 fn a_key_that_the_server_would_write_is_not_believed() {
-    let service = Place::new(Kind::Sqlite, "").serve(&["--dev", "--no-dispatch"]);
+    let place = Place::new(Kind::Sqlite, "");
+    let service = place.serve(&["--dev", "--no-dispatch"]);
     let authorization = format!("Bearer {TOKEN}");
     let headers = [
         ("authorization", authorization.as_str()),

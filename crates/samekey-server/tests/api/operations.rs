@@ -98,7 +98,7 @@ fn a_set_up_that_cannot_work_is_refused_in_one_sentence() {
         (vec!["serve", "--dev", "--lease", "10s"], "--send-timeout"),
         (vec!["serve", "--dev", "--mail-from", "nobody"], "--mail-from"),
         (vec!["serve", "--dev", "--smtp-url", "http://x"], "--smtp-url"),
-        (vec!["serve", "--no-dispatch", "--no-migrate"], "schema"),
+        (vec!["serve", "--no-dispatch", "--no-migrate"], "samekey migrate"),
     ] {
         let said = place.run(&args).unwrap_err();
         assert!(said.contains(says) && said.lines().count() == 1, "{args:?}: {said}");
