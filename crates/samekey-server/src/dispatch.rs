@@ -36,6 +36,8 @@ use held::Held;
 const MAX_BATCH: usize = 512;
 /// How long another process's message may wait unseen. Our own wake us.
 const POLL: Duration = Duration::from_millis(500);
+/// A due delivery that was not taken is in the hands of another process at this moment; it is not asked for in a spin.
+const BREATH: Duration = Duration::from_millis(10);
 /// After the store failed.
 const PAUSE: Duration = Duration::from_millis(500);
 /// After the attempts were told to stop: they are quick to answer.
@@ -170,7 +172,7 @@ impl<C: Channel> Dispatcher<C> {
     /// Until a message of our own is due, or one of another process may be.
     async fn wait_for_work(&self) {
         let next = self.store.next_due(self.channel.kind()).await.ok().flatten();
-        let wait = next.map_or(POLL, |next| next.min(POLL));
+        let wait = next.map_or(POLL, |next| next.clamp(BREATH, POLL));
         // `notify_one` is kept for us where it came while we were asking.
         let _ = tokio::time::timeout(wait, self.due.notified()).await;
     }
