@@ -16,8 +16,9 @@ use crate::{OldSchema, error};
 const MAX_WAITING: usize = 1_024;
 /// Jobs in one commit.
 const MAX_GROUP: usize = 256;
-/// How long another process's transaction is waited for.
-const BUSY: Duration = Duration::from_secs(5);
+/// How often another process's transaction is waited for, and how long each time: 5 s in all.
+const MAX_WAITS: i32 = 10_000;
+const WAIT: Duration = Duration::from_micros(500);
 
 /// A transaction that a job runs in.
 pub(crate) struct Turn<'c> {
@@ -133,10 +134,17 @@ pub(crate) fn connect(path: &Path, old: OldSchema) -> Result<Connection, StoreEr
             path.display()
         )));
     }
-    let connection = Connection::open_with_flags(path, flags).map_err(error::of)?;
-    connection.busy_timeout(BUSY).map_err(error::of)?;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(error::of)?;
+    connection.busy_handler(Some(wait_for_turn)).map_err(error::of)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
+}
+
+/// SQLite's own handler waits longer and longer, up to 100 ms, and so hardly ever looks in the moment between two
+/// transactions of a busy process: that process would go on for ever. Short, even waits give everybody a turn.
+fn wait_for_turn(waits: i32) -> bool {
+    thread::sleep(WAIT);
+    waits < MAX_WAITS
 }
 
 /// What the writer needs of its connection; said after the file was recognised as ours.
