@@ -73,6 +73,46 @@ fn a_lost_database_is_503_and_it_recovers_by_itself() {
     assert_eq!(send(&service, Some("before"), &message()).json()["status"], "duplicate_ignored");
 }
 
+/// A limit on the size of files is a full disk to the process under it, and can be lifted from outside.
+#[test]
+fn a_full_disk_is_503_with_nothing_half_done_and_it_recovers_by_itself() {
+    let place = Place::new(Kind::Sqlite, "");
+    let binary = env!("CARGO_BIN_EXE_samekey");
+    let mut command = testbed::Service::command(std::path::Path::new("sh"));
+    command.arg("-c").arg("trap '' XFSZ; ulimit -S -f 8192; exec \"$0\" \"$@\"").arg(binary);
+    command.args([
+        "serve",
+        "--dev",
+        "--no-dispatch",
+        "--listen",
+        "127.0.0.1:0",
+        "--database",
+        &place.database,
+    ]);
+    let service =
+        testbed::Service::start_command(command.arg("--data-dir").arg(place.folder.path())).unwrap();
+    let mut large = message();
+    large["text"] = serde_json::json!("x".repeat(400_000));
+    let accepted = |number: usize| send(&service, Some(&format!("k{number}")), &large);
+    let full =
+        (0..64).find(|number| accepted(*number).status == 503).expect("64 × 400 kB do not fit into 4 MiB");
+    assert!(full > 0, "{}", service.stderr());
+    assert_eq!(get(&service, "/healthz", service::TOKEN).status, 200);
+
+    let pid = rustix::process::Pid::from_raw(service.pid().cast_signed());
+    let unlimited = rustix::process::Rlimit { current: None, maximum: None };
+    rustix::process::prlimit(pid, rustix::process::Resource::Fsize, unlimited).unwrap();
+    let answer = accepted(full);
+    assert_eq!(answer.json()["status"], "queued", "its key had been half taken: {}", answer.text);
+    for number in 0..full {
+        assert_eq!(
+            accepted(number).json()["status"],
+            "duplicate_ignored",
+            "k{number} was acknowledged and is gone"
+        );
+    }
+}
+
 #[test]
 fn tls_to_the_database_is_checked_when_asked_for() {
     let cluster = Cluster::with_tls().unwrap();

@@ -72,9 +72,10 @@ impl SmtpTransport {
     ) -> Ending {
         let doubt = Doubt::default();
         tokio::select! {
+            biased;
+            () = stop => doubt.cut("the service is stopping"),
             ending = self.exchange(mail, &doubt) => ending,
             () = tokio::time::sleep(limit) => doubt.cut(&format!("the mail server took longer than {limit:?}")),
-            () = stop => doubt.cut("the service is stopping"),
         }
     }
 
