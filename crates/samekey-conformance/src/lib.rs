@@ -3,7 +3,7 @@
 //! Two stores that are tested apart drift apart: one steals a lease the other would respect, one compares keys by case. So
 //! what a store promises is said once, here, as cases over the traits of `samekey-core`, and each store runs all of them:
 //!
-//! ```ignore
+//! ```text
 //! // tests/conformance.rs of a store, with `harness = false`
 //! fn main() -> std::process::ExitCode {
 //!     samekey_conformance::main::<MyHarness>()
@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A race inside one process proves little about a database. The cases in `races` start a second process, the test binary
-//! again in another role ([`second_process`]), and let both go on a signal.
+//! again in another role (`second_process`), and let both go on a signal.
 //!
 //! This crate is test code that happens to be a library: it panics where a promise is broken.
 #![allow(

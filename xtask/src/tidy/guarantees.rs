@@ -82,9 +82,10 @@ fn missing(tree: &Tree, names: &[&str]) -> Vec<String> {
     missing
 }
 
-/// As a function, or as the name that a suite gives a case.
+/// As a function, perhaps a generic one, or as the name that a suite gives a case.
 fn holds(text: &str, test: &str, name: &str) -> bool {
-    text.contains(&format!("fn {test}(")) || text.contains(&format!("\"{name}\""))
+    let function = |next: char| text.contains(&format!("fn {test}{next}"));
+    function('(') || function('<') || text.contains(&format!("\"{name}\""))
 }
 
 #[cfg(test)]
@@ -92,7 +93,7 @@ mod tests {
     use super::super::tree::Tree;
     use super::{PAGE, check};
 
-    const TESTS: &str = "#[test]\nfn replays() {}\nconst CASES: [&str; 1] = [\"claim::twice\"];\n";
+    const TESTS: &str = "#[test]\nfn replays() {}\nasync fn on_any<S: Store>(store: S) {}\nconst CASES: [&str; 1] = [\"claim::twice\"];\n";
 
     const NONE: [usize; 0] = [];
 
@@ -106,6 +107,7 @@ mod tests {
     fn a_named_test_must_exist_in_its_file() {
         assert_eq!(findings("1. A. — test: `crates/a/tests/x.rs` `replays`"), NONE);
         assert_eq!(findings("1. A. — test: `replays`, `claim::twice`"), NONE);
+        assert_eq!(findings("1. A. — test: `crates/a/tests/x.rs` `on_any`"), NONE);
         assert_eq!(findings("1. A. — test: `crates::a::tests::x.rs` `replays`"), NONE);
         assert_eq!(findings("1. A. — test: `crates/a/tests/y.rs` `replays`"), [1]);
         assert_eq!(findings("1. A. — test: `crates/a/tests/z.rs`"), [1]);
