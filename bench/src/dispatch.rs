@@ -91,7 +91,7 @@ impl<'a> Queue<'a> {
                 }
             }
             Self::Sqlite(connection) => {
-                let sql = "select not exists (select 1 from message where wake_at is not null)";
+                let sql = "select not exists (select 1 from delivery where wake_at is not null)";
                 Ok(connection.query_row(sql, [], |row| row.get(0))?)
             }
         }
@@ -104,7 +104,7 @@ impl<'a> Queue<'a> {
                 cluster.query(DATABASE, sql)?.parse().context("a count")
             }
             Self::Sqlite(connection) => {
-                let sql = "select count(*) from message where state = 3";
+                let sql = "select count(*) from delivery where state = 3";
                 let count: i64 = connection.query_row(sql, [], |row| row.get(0))?;
                 Ok(u64::try_from(count)?)
             }

@@ -77,7 +77,7 @@ impl Subject {
 
     fn command(&self, what: &str) -> Command {
         let mut command = Service::command(&self.binary);
-        command.args([what, "--database", &self.database, "--smtp-url", "discard:"]);
+        command.args([what, "--database", &self.database, "--smtp-url", "discard:", "--concurrency", "1024"]);
         command.args(["--mail-from", "samekey@example.org", "--data-dir"]).arg(self.folder.path());
         command
     }

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 /// A request's head must have arrived by then, counted from the connection or the answer before: this is also how long an
 /// idle connection is kept.
@@ -55,59 +56,63 @@ impl Listener {
         self.socket.local_addr()
     }
 
-    /// Serves until `stop` resolves, then lets the answers under way leave.
-    pub async fn serve(self, routes: Router, stop: impl Future<Output = ()>) -> Served {
-        let graceful = GracefulShutdown::new();
-        let server = Arc::new(server());
-        let mut stop = std::pin::pin!(stop);
+    /// Serves until `stop` is cancelled, then lets the answers under way leave.
+    pub async fn serve(self, routes: Router, stop: CancellationToken) -> Served {
+        let connections = TaskTracker::new();
+        let server = server();
         loop {
             let place = self.connections.clone().acquire_owned();
             let (place, stream) = tokio::select! {
-                () = &mut stop => break,
+                () = stop.cancelled() => break,
                 accepted = async { (place.await, self.socket.accept().await) } => accepted,
             };
             let (Ok(place), Ok((stream, _))) = (place, stream) else {
                 tokio::time::sleep(PAUSE).await;
                 continue;
             };
-            let connection = connection(server.clone(), stream, routes.clone(), graceful.watcher());
-            tokio::spawn(async move {
-                connection.await;
-                drop(place);
-            });
+            connections.spawn(connection(&server, stream, routes.clone(), stop.clone(), place));
         }
         drop(self.socket);
-        match tokio::time::timeout(FAREWELL, graceful.shutdown()).await {
+        connections.close();
+        match tokio::time::timeout(FAREWELL, connections.wait()).await {
             Ok(()) => Served::Whole,
             Err(_) => Served::Cut,
         }
     }
 }
 
-type Server = auto::Builder<TokioExecutor>;
-
-fn server() -> Server {
-    let mut server = Server::new(TokioExecutor::new());
-    server.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(32 * 1024);
-    server
-        .http2()
-        .timer(TokioTimer::new())
-        .keep_alive_interval(HEAD_TIME)
-        .max_concurrent_streams(256)
-        .max_header_list_size(32 * 1024);
+/// HTTP/1.1 alone: whoever speaks HTTP/2 to the world does so in front of us, and a connection that could be both costs
+/// twice the memory while it idles.
+fn server() -> http1::Builder {
+    let mut server = http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(32 * 1024);
     server
 }
 
-async fn connection(
-    server: Arc<Server>,
+/// One connection, to its end; `place` is free again afterwards. Thousands of them idle, so the future holds the connection
+/// once and nothing else of weight.
+fn connection(
+    server: &http1::Builder,
     stream: TcpStream,
     routes: Router,
-    watcher: hyper_util::server::graceful::Watcher,
-) {
+    stop: CancellationToken,
+    place: OwnedSemaphorePermit,
+) -> impl Future<Output = ()> + Send + 'static {
     // Answers are small; waiting to fill a packet only delays them.
     let _ = stream.set_nodelay(true);
     let connection = server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
-    if let Err(error) = watcher.watch(connection).await {
-        tracing::debug!(%error, "a connection ended badly");
+    let mut connection = Box::pin(connection);
+    async move {
+        let ended = tokio::select! {
+            ended = connection.as_mut() => ended,
+            () = stop.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
+            tracing::debug!(%error, "a connection ended badly");
+        }
+        drop(place);
     }
 }

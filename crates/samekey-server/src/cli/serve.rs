@@ -46,7 +46,7 @@ pub(super) async fn serve(mut options: Box<Serve>) -> Result<(), Failure> {
     let dispatcher = transport.map(|transport| dispatching::start(&store, transport, rules, &due, &stop));
     let upkeep = tokio::spawn(upkeep::run(store));
     say(&format!("listening on http://{address}"));
-    let served = listener.serve(router(api), stop.clone().cancelled_owned()).await;
+    let served = listener.serve(router(api), stop.clone()).await;
     tracing::info!(?served, "no longer listening");
     if let Some(dispatcher) = dispatcher {
         dispatcher.await.map_err(|error| Failure::new(format!("the dispatcher broke: {error}")))?;
