@@ -17,7 +17,7 @@ pub(crate) struct Length {
     #[arg(long, default_value_t = 5)]
     seconds: u64,
     /// How many connections send at once.
-    #[arg(long, default_value_t = 128)]
+    #[arg(long, default_value_t = 256)]
     connections: u32,
 }
 

@@ -8,10 +8,12 @@
 //! unknown commit finds is said at each.
 
 mod error;
+mod known_recipes;
 mod records;
 mod sending;
 
 pub use error::{Effect, StoreError};
+pub use known_recipes::KnownRecipes;
 pub use records::{
     BegunStep, Claim, ClaimRequest, Claimed, Held, RecipeId, Records, Reply, StepKind, SweepCursor, Swept,
 };

@@ -29,20 +29,39 @@ impl Postgres {
         let mut cautions = Vec::new();
         for row in &rows {
             let (setting, value): (String, String) = (column(row, "name")?, column(row, "setting")?);
-            let consequence = match (setting.as_str(), value.as_str()) {
-                ("fsync", "off") => {
-                    "a crash of the machine loses acknowledged messages and may corrupt the database: set fsync = on"
-                }
-                ("full_page_writes", "off") => {
-                    "a crash of the machine may corrupt the database: set full_page_writes = on"
-                }
-                ("synchronous_commit", "off") => {
-                    "our own transactions set it to on; transactions of yours that a record joins do not: set synchronous_commit = on"
-                }
-                _ => continue,
-            };
+            let Some(consequence) = consequence_of(&setting, &value) else { continue };
             cautions.push(Caution { setting, value, consequence });
         }
         Ok(cautions)
+    }
+}
+
+/// What follows from a setting, and what to do; `None` where nothing does.
+fn consequence_of(setting: &str, value: &str) -> Option<&'static str> {
+    Some(match (setting, value) {
+        ("fsync", "off") => {
+            "a crash of the machine loses acknowledged messages and may corrupt the database: set fsync = on"
+        }
+        ("full_page_writes", "off") => {
+            "a crash of the machine may corrupt the database: set full_page_writes = on"
+        }
+        ("synchronous_commit", "off") => {
+            "our own transactions set it to on; transactions of yours that a record joins do not: set synchronous_commit = on"
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::consequence_of;
+
+    #[test]
+    fn what_loses_work_has_a_consequence_and_nothing_else_has() {
+        for setting in ["fsync", "full_page_writes", "synchronous_commit"] {
+            assert!(consequence_of(setting, "off").is_some_and(|text| text.contains(setting)));
+            assert_eq!(consequence_of(setting, "on"), None);
+        }
+        assert_eq!(consequence_of("synchronous_commit", "remote_apply"), None);
     }
 }

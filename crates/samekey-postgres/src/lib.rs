@@ -42,8 +42,8 @@ pub use migrate::{SCHEMA_VERSION, schema_sql};
 pub use options::{InvalidOptions, Options};
 
 use pool::Connections;
-use recipes::Recipes;
 use samekey_core::StoreError;
+use samekey_core::store::KnownRecipes;
 use statements::Statements;
 
 /// A store in PostgreSQL. Clones share their connections.
@@ -51,7 +51,7 @@ use statements::Statements;
 pub struct Postgres {
     connections: Connections,
     sql: Arc<Statements>,
-    recipes: Arc<Recipes>,
+    recipes: Arc<KnownRecipes>,
 }
 
 impl Postgres {

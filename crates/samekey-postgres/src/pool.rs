@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use deadpool_postgres::{Client, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
 use futures_util::future::join3;
-use samekey_core::StoreError;
+use samekey_core::{Effect, StoreError};
 use tokio::sync::OnceCell;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -22,6 +22,10 @@ pub(crate) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = '100ms'";
 /// For heartbeats and sweeps: losing the last of them to a crash is harmless.
 const BEGIN_RELAXED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = off; SET LOCAL lock_timeout = '100ms'";
+
+/// The longest that an answer is waited for. Statements take milliseconds; what takes longer is a network that swallows
+/// packets, or a server that is stopped in its tracks.
+const STATEMENT: Duration = Duration::from_secs(20);
 
 /// Whether a commit must have reached the disk before it is answered.
 #[derive(Clone, Copy, Debug)]
@@ -69,8 +73,14 @@ impl Connections {
     /// One statement that only reads.
     pub(crate) async fn read(&self, sql: &str, values: Values<'_>) -> Result<Vec<Row>, StoreError> {
         let client = self.client().await?;
-        let statement = client.prepare_cached(sql).await.map_err(error::before_commit)?;
-        client.query(&statement, values).await.map_err(error::before_commit)
+        let read = async {
+            let statement = client.prepare_cached(sql).await?;
+            client.query(&statement, values).await
+        };
+        match tokio::time::timeout(STATEMENT, read).await {
+            Ok(rows) => rows.map_err(error::before_commit),
+            Err(_) => Err(give_up(client, Effect::NotApplied)),
+        }
     }
 
     /// One statement that writes, in a transaction of its own and in one round trip.
@@ -84,28 +94,43 @@ impl Connections {
         values: Values<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         let client = self.client().await?;
-        let statement = client.prepare_cached(sql).await.map_err(error::before_commit)?;
-        let begin = match durability {
-            Durability::Durable => BEGIN,
-            Durability::Relaxed => BEGIN_RELAXED,
-        };
-        let (begun, rows, committed) = join3(
-            client.batch_execute(begin),
-            client.query(&statement, values),
-            client.batch_execute("COMMIT"),
-        )
-        .await;
-        let rows = begun.and(rows);
-        if let Err(error) = &rows
-            && error.as_db_error().is_some()
-        {
-            return rows.map_err(error::before_commit);
-        }
-        match (rows, committed) {
-            (Ok(rows), Ok(())) => Ok(rows),
-            (Err(error), _) | (Ok(_), Err(error)) => Err(error::at_commit(error)),
+        match tokio::time::timeout(STATEMENT, write(&client, durability, sql, values)).await {
+            Ok(rows) => rows,
+            Err(_) => Err(give_up(client, Effect::Unknown)),
         }
     }
+}
+
+async fn write(
+    client: &Client,
+    durability: Durability,
+    sql: &str,
+    values: Values<'_>,
+) -> Result<Vec<Row>, StoreError> {
+    let statement = client.prepare_cached(sql).await.map_err(error::before_commit)?;
+    let begin = match durability {
+        Durability::Durable => BEGIN,
+        Durability::Relaxed => BEGIN_RELAXED,
+    };
+    let (begun, rows, committed) =
+        join3(client.batch_execute(begin), client.query(&statement, values), client.batch_execute("COMMIT"))
+            .await;
+    let rows = begun.and(rows);
+    if let Err(error) = &rows
+        && error.as_db_error().is_some()
+    {
+        return rows.map_err(error::before_commit);
+    }
+    match (rows, committed) {
+        (Ok(rows), Ok(())) => Ok(rows),
+        (Err(error), _) | (Ok(_), Err(error)) => Err(error::at_commit(error)),
+    }
+}
+
+/// The connection does not answer. It does not go back into the pool: what comes over it later belongs to nobody.
+fn give_up(client: Client, effect: Effect) -> StoreError {
+    drop(Client::take(client));
+    StoreError::Away { effect, source: format!("no answer within {STATEMENT:?}").into() }
 }
 
 impl std::fmt::Debug for Connections {

@@ -40,8 +40,8 @@ pub use caution::Caution;
 pub use migrate::{SCHEMA_VERSION, schema_sql};
 
 use readers::Readers;
-use recipes::Recipes;
 use samekey_core::StoreError;
+use samekey_core::store::KnownRecipes;
 use writer::Writer;
 
 /// A store in one file. Clones share its connections.
@@ -49,7 +49,7 @@ use writer::Writer;
 pub struct Sqlite {
     writer: Writer,
     readers: Readers,
-    recipes: Arc<Recipes>,
+    recipes: Arc<KnownRecipes>,
     cautions: Arc<[Caution]>,
 }
 

@@ -1,7 +1,4 @@
-//! Recipes of fingerprints: a small table whose rows never change, so it is read once.
-
-use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
+//! Recipes of fingerprints: a small table whose rows are only ever added.
 
 use rusqlite::OptionalExtension as _;
 use samekey_core::store::RecipeId;
@@ -9,25 +6,6 @@ use samekey_core::{Recipe, StoreError};
 
 use crate::Sqlite;
 use crate::error::{self, unreadable};
-
-/// What has been read of the table.
-#[derive(Debug, Default)]
-pub(crate) struct Recipes(RwLock<HashMap<RecipeId, Recipe>>);
-
-impl Recipes {
-    fn id_of(&self, recipe: &Recipe) -> Option<RecipeId> {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        known.iter().find(|(_, other)| *other == recipe).map(|(id, _)| *id)
-    }
-
-    fn of(&self, id: RecipeId) -> Option<Recipe> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
-    }
-
-    fn keep(&self, id: RecipeId, recipe: &Recipe) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(id, recipe.clone());
-    }
-}
 
 impl Sqlite {
     pub(crate) async fn recipe_id(&self, recipe: &Recipe) -> Result<RecipeId, StoreError> {

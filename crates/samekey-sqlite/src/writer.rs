@@ -1,5 +1,6 @@
 //! The one writer: a thread that owns the connection, and what it is given to do.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -66,7 +67,9 @@ where
 {
     fn run(&mut self, turn: &Turn<'_>) -> Result<(), ()> {
         let Some(work) = self.work.take() else { return Err(()) };
-        let result = work(turn);
+        // A panic would end the thread, and with it every later write of the process.
+        let result = catch_unwind(AssertUnwindSafe(|| work(turn)))
+            .unwrap_or_else(|_| Err(StoreError::Refused { source: "a fault of our own in a job".into() }));
         let kept = result.as_ref().map(drop).map_err(drop);
         self.result = Some(result);
         kept
@@ -255,4 +258,28 @@ pub(crate) fn wal_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
     name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Sqlite;
+
+    #[tokio::test]
+    async fn a_panic_in_a_job_is_its_own_business() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Sqlite::migrate(folder.path().join("s.db")).await.unwrap();
+        let panicked: Result<(), _> = store
+            .writer
+            .run(|turn| {
+                turn.execute("INSERT INTO project (name, created_at) VALUES ('half', 0)", [])?;
+                panic!("on purpose")
+            })
+            .await;
+        assert!(panicked.is_err());
+        let names = store
+            .readers
+            .run(|look| Ok(look.db.query_row("SELECT count(*) FROM project", [], |row| row.get(0))));
+        assert_eq!(names.await.unwrap(), Ok::<i64, _>(0), "what it had done is undone");
+        store.writer.run(|turn| turn.tokens(1)).await.unwrap();
+    }
 }

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod bad_input;
+mod deliveries;
 mod main_job;
 mod operations;
 mod service;
