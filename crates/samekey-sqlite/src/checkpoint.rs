@@ -6,7 +6,7 @@
 //! writer itself stops for it.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
 use rusqlite::Connection;
@@ -14,15 +14,20 @@ use samekey_core::StoreError;
 
 use crate::{error, writer};
 
-/// The log is copied when it has grown this far.
-const COPY_AT: u64 = 4 << 20;
+/// The log is copied after so many changed rows. (Its length does not tell: a log that begins anew keeps its file.) The more
+/// changes, the more of them fall on pages that are copied once.
+const COPY_AFTER_ROWS: u64 = 32_768;
+/// Or when its file has grown by this, which large rows do.
+const COPY_AFTER_BYTES: u64 = 16 << 20;
 /// The writer itself stops here.
-const STOP_AT: u64 = 128 << 20;
+const STOP_AT: u64 = 256 << 20;
 
 /// Tells the other thread when there is something to copy.
 pub(crate) struct Checkpointer {
     wal: PathBuf,
     wake: SyncSender<()>,
+    /// Changed rows and the log's length when it was last woken.
+    woken_at: (u64, u64),
 }
 
 impl Checkpointer {
@@ -41,20 +46,22 @@ impl Checkpointer {
                 }
             })
             .map_err(|error| error::away(error.to_string()))?;
-        Ok(Self { wal, wake })
+        Ok(Self { wal, wake, woken_at: (0, 0) })
     }
 
     /// The writer has committed.
-    pub(crate) fn wrote(&self, connection: &Connection) {
-        let length = std::fs::metadata(&self.wal).map_or(0, |file| file.len());
+    pub(crate) fn wrote(&mut self, connection: &Connection) {
+        let (rows, length) =
+            (connection.total_changes(), std::fs::metadata(&self.wal).map_or(0, |file| file.len()));
         if length > STOP_AT {
             if let Err(error) = checkpoint(connection, "TRUNCATE") {
                 tracing::warn!(%error, length, "the write-ahead log cannot be emptied: does somebody read for very long?");
             }
-        } else if length > COPY_AT
-            && let Err(TrySendError::Disconnected(())) = self.wake.try_send(())
-        {
-            tracing::debug!("the checkpointer has ended");
+            self.woken_at = (rows, 0);
+        } else if rows > self.woken_at.0 + COPY_AFTER_ROWS || length > self.woken_at.1 + COPY_AFTER_BYTES {
+            self.woken_at = (rows, length);
+            // A full channel: it is copying already. A closed one: it could not open the file, and the writer stops in time.
+            let _ = self.wake.try_send(());
         }
     }
 }

@@ -96,10 +96,10 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn start(connection: Connection, path: &Path) -> Result<Self, StoreError> {
         let (jobs, waiting) = mpsc::channel(MAX_WAITING);
-        let checkpointer = Checkpointer::start(path)?;
+        let mut checkpointer = Checkpointer::start(path)?;
         thread::Builder::new()
             .name("samekey-sqlite".to_owned())
-            .spawn(move || write(connection, waiting, &checkpointer))
+            .spawn(move || write(connection, waiting, &mut checkpointer))
             .map_err(|error| error::away(error.to_string()))?;
         Ok(Self { jobs })
     }
@@ -160,7 +160,11 @@ pub(crate) fn set_up(connection: &Connection) -> Result<(), StoreError> {
         .map_err(error::of)
 }
 
-fn write(mut connection: Connection, mut waiting: mpsc::Receiver<Box<dyn Job>>, checkpointer: &Checkpointer) {
+fn write(
+    mut connection: Connection,
+    mut waiting: mpsc::Receiver<Box<dyn Job>>,
+    checkpointer: &mut Checkpointer,
+) {
     let mut group: Vec<Box<dyn Job>> = Vec::new();
     while let Some(first) = waiting.blocking_recv() {
         group.push(first);
