@@ -17,6 +17,7 @@ cases! {
     a_step_at_a_side_without_keys_is_in_doubt_until_it_ends
     a_record_with_a_step_is_not_released
     release_and_step_begin_meet_on_one_row
+    the_steps_that_were_begun_can_be_named
 }
 
 async fn a_step_is_new_then_begun_then_kept<H: Harness>(Bench { store, .. }: Bench<H>) {
@@ -114,4 +115,14 @@ async fn release_and_step_begin_meet_on_one_row<H: Harness>(Bench { store, .. }:
         released_first > 0 && begun_first > 0,
         "released first {released_first}, begun first {begun_first}"
     );
+}
+
+async fn the_steps_that_were_begun_can_be_named<H: Harness>(Bench { store, .. }: Bench<H>) {
+    let wish = wish("k");
+    let mine = held(&wish, win(&store, &wish).await);
+    assert!(store.begun_steps(&mine).await.unwrap().is_empty());
+    for name in ["notify", "charge"] {
+        store.begin_step(&mine, name, StepKind::Keyed, b"").await.unwrap();
+    }
+    assert_eq!(store.begun_steps(&mine).await.unwrap(), ["charge", "notify"]);
 }

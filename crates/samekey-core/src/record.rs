@@ -6,6 +6,8 @@
 
 use std::time::Duration;
 
+use uuid::Uuid;
+
 use crate::lease::retry_after_s;
 use crate::store::RecipeId;
 use crate::{Answer, FencingToken, Fingerprint};
@@ -40,6 +42,8 @@ impl RecordState {
 pub struct Record {
     /// Of the latest claim, fence or resolution.
     pub token: FencingToken,
+    /// As its claimer minted it: whether a claim whose answer was lost was one's own.
+    pub claim: Uuid,
     /// Its state.
     pub state: RecordState,
     /// How many times an operator freed the key.

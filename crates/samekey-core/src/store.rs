@@ -8,11 +8,13 @@
 //! unknown commit finds is said at each.
 
 mod error;
+mod join;
 mod known_recipes;
 mod records;
 mod sending;
 
 pub use error::{Effect, StoreError};
+pub use join::{Dialect, Join, Value};
 pub use known_recipes::KnownRecipes;
 pub use records::{
     BegunStep, Claim, ClaimRequest, Claimed, Held, RecipeId, Records, Reply, StepKind, SweepCursor, Swept,

@@ -12,6 +12,7 @@ const SEEN: FencingToken = FencingToken(7);
 
 fn in_progress() -> Record {
     Record {
+        claim: uuid::Uuid::nil(),
         token: SEEN,
         state: RecordState::InProgress,
         generation: 0,

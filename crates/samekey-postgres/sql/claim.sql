@@ -20,7 +20,7 @@ SELECT w.ord, f.token AS won, r.*
   LEFT JOIN fresh f ON f.claim = w.claim
   LEFT JOIN LATERAL (
     SELECT r.claim = w.claim AND r.state = 1 AS mine,
-           r.token, r.state, r.generation, r.steps_begun, r.fingerprint, r.recipe, r.status,
+           r.token, r.claim, r.state, r.generation, r.steps_begun, r.fingerprint, r.recipe, r.status,
            extract(epoch FROM greatest(r.lease_until - clock_timestamp(), interval '0'))::float8 AS lease_left_s,
            CASE WHEN r.state <> 2 OR r.expires_at > now() THEN 0 WHEN r.purge_at > now() THEN 1 ELSE 2 END AS age,
            r.state = 1 AND r.steps_begun > 0 AND EXISTS (

@@ -1,5 +1,5 @@
 -- Look without claiming. The same columns as a claim gives of a record that it met.
-SELECT r.token, r.state, r.generation, r.steps_begun, r.fingerprint, r.recipe, r.status,
+SELECT r.token, r.claim, r.state, r.generation, r.steps_begun, r.fingerprint, r.recipe, r.status,
        extract(epoch FROM greatest(r.lease_until - clock_timestamp(), interval '0'))::float8 AS lease_left_s,
        CASE WHEN r.state <> 2 OR r.expires_at > now() THEN 0 WHEN r.purge_at > now() THEN 1 ELSE 2 END AS age,
        r.state = 1 AND r.steps_begun > 0 AND EXISTS (

@@ -196,6 +196,10 @@ impl Records for Postgres {
         self.step_begun(held, name, kind, input).await
     }
 
+    async fn begun_steps(&self, held: &Held) -> Result<Vec<String>, StoreError> {
+        self.step_names(held).await
+    }
+
     async fn end_step(&self, held: &Held, name: &str, result: &[u8]) -> Result<(), StoreError> {
         self.step_ended(held, name, result).await
     }

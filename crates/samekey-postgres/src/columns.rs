@@ -50,6 +50,7 @@ pub(crate) fn record(row: &Row) -> Result<Record, StoreError> {
     let status: Option<i16> = column(row, "status")?;
     Ok(Record {
         token: FencingToken(column(row, "token")?),
+        claim: column(row, "claim")?,
         state: RecordState::from_code(state)
             .ok_or_else(|| unreadable(format_args!("record state {state}")))?,
         generation: count(row, "generation")?,

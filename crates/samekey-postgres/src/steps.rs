@@ -36,6 +36,12 @@ impl Postgres {
         Ok(BegunStep { derived_key, input: bytes(row, "input")?, reply })
     }
 
+    pub(crate) async fn step_names(&self, held: &Held) -> Result<Vec<String>, StoreError> {
+        let (scope, key) = (held.scope.as_bytes(), held.key.as_bytes());
+        let rows = self.connections.read(&self.sql.begun_steps, &[&scope, &key]).await?;
+        rows.iter().map(|row| column(row, "name")).collect()
+    }
+
     pub(crate) async fn step_ended(&self, held: &Held, name: &str, result: &[u8]) -> Result<(), StoreError> {
         let (scope, key) = (held.scope.as_bytes(), held.key.as_bytes());
         let rows = self

@@ -14,8 +14,8 @@ use crate::{Sqlite, sweep};
 
 /// Claims one record. Nobody else writes meanwhile, so what was read still holds when the insert comes.
 fn claim(turn: &Turn<'_>, wish: &ClaimRequest) -> Result<Claimed, StoreError> {
-    if let Some(Found { id, claim, record }) = find(turn.db, turn.now, &wish.scope, &wish.key)? {
-        if claim == *wish.claim.as_bytes() && record.state == RecordState::InProgress {
+    if let Some(Found { id, record }) = find(turn.db, turn.now, &wish.scope, &wish.key)? {
+        if record.claim == wish.claim && record.state == RecordState::InProgress {
             let (generation, steps_begun) = (record.generation, record.steps_begun);
             return Ok(Claimed::Won(Claim { token: record.token, generation, steps_begun }));
         }
@@ -119,6 +119,10 @@ impl Records for Sqlite {
         input: &[u8],
     ) -> Result<BegunStep, StoreError> {
         self.step_begun(held, name, kind, input).await
+    }
+
+    async fn begun_steps(&self, held: &Held) -> Result<Vec<String>, StoreError> {
+        self.step_names(held).await
     }
 
     async fn end_step(&self, held: &Held, name: &str, result: &[u8]) -> Result<(), StoreError> {

@@ -56,6 +56,7 @@ pub(crate) fn record(row: &Row<'_>, now: i64) -> Result<Record, StoreError> {
     let (expires_at, purge_at): (i64, i64) = (column(row, "expires_at")?, column(row, "purge_at")?);
     Ok(Record {
         token: FencingToken(column(row, "token")?),
+        claim: uuid(row, "claim")?,
         state,
         generation: column(row, "generation")?,
         steps_begun: column(row, "steps_begun")?,

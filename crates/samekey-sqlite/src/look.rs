@@ -10,7 +10,6 @@ use crate::{Sqlite, error};
 /// A record that was found, and what only the store needs of it.
 pub(crate) struct Found {
     pub(crate) id: i64,
-    pub(crate) claim: [u8; 16],
     pub(crate) record: Record,
 }
 
@@ -24,7 +23,7 @@ pub(crate) fn find(db: &Connection, now: i64, scope: &Scope, key: &Key) -> Resul
 }
 
 fn read(row: &rusqlite::Row<'_>, now: i64) -> Result<Found, StoreError> {
-    Ok(Found { id: column(row, "id")?, claim: column(row, "claim")?, record: columns::record(row, now)? })
+    Ok(Found { id: column(row, "id")?, record: columns::record(row, now)? })
 }
 
 impl Sqlite {

@@ -78,6 +78,24 @@ impl Sqlite {
         self.writer.run(move |turn| begin(turn, &held, &name, kind, &input)).await
     }
 
+    pub(crate) async fn step_names(&self, held: &Held) -> Result<Vec<String>, StoreError> {
+        let held = held.clone();
+        self.readers
+            .run(move |look| {
+                let mut statement = look
+                    .db
+                    .prepare_cached(
+                        "SELECT name FROM step WHERE record = (SELECT id FROM record WHERE scope = ?1 AND key = ?2)
+                          ORDER BY name",
+                    )
+                    .map_err(error::of)?;
+                let names =
+                    statement.query_map((held.scope.as_bytes(), held.key.as_bytes()), |row| row.get(0));
+                names.and_then(Iterator::collect).map_err(error::of)
+            })
+            .await
+    }
+
     pub(crate) async fn step_ended(&self, held: &Held, name: &str, result: &[u8]) -> Result<(), StoreError> {
         let (held, name, result) = (held.clone(), name.to_owned(), result.to_vec());
         self.writer

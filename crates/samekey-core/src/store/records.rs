@@ -180,6 +180,12 @@ pub trait Records: Clone + Send + Sync + 'static {
         input: &[u8],
     ) -> impl Future<Output = Result<BegunStep, StoreError>> + Send;
 
+    /// The names of the steps that the record's claims have begun, in order.
+    ///
+    /// An attempt that resumes must ask for each of them before it begins one of another name: what a deploy has renamed
+    /// was done under its old name.
+    fn begun_steps(&self, held: &Held) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send;
+
     /// Ends a step with what the other side said.
     ///
     /// # Errors
