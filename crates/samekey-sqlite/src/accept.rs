@@ -1,6 +1,5 @@
 //! Accept: key and message in one transaction, many requests in one commit.
 
-use rusqlite::OptionalExtension as _;
 use samekey_core::StoreError;
 use samekey_core::message::{Accepted, KnownKey, MessageId, MessageKey, NewMessage};
 use samekey_core::store::RecipeId;
@@ -78,34 +77,26 @@ fn known(turn: &Turn<'_>, message: &NewMessage, key: &MessageKey) -> Result<(Kno
 
 /// Writes the message and its delivery; a message that was handed in before, by its id, is left as it is.
 fn keep(turn: &Turn<'_>, message: &NewMessage, due_at: i64) -> Result<(), StoreError> {
-    let seq = turn
-        .db
-        .prepare_cached(
-            "INSERT INTO message (id, project, channel, created_at, identity, key, sender, payload)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO NOTHING RETURNING seq",
-        )
-        .and_then(|mut statement| {
-            statement
-                .query_row(
-                    (
-                        message.id.0.as_bytes(),
-                        message.project.0,
-                        message.channel.code(),
-                        turn.now,
-                        message.identity.as_bytes(),
-                        message.key.as_ref().map(|key| key.key.as_bytes()),
-                        message.sender.as_deref(),
-                        &message.payload[..],
-                    ),
-                    |row| row.get::<_, i64>(0),
-                )
-                .optional()
-        })
-        .map_err(error::of)?;
-    let Some(seq) = seq else { return Ok(()) };
+    let new = turn.execute(
+        "INSERT INTO message (id, project, channel, created_at, identity, key, sender, payload)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO NOTHING",
+        (
+            message.id.0.as_bytes(),
+            message.project.0,
+            message.channel.code(),
+            turn.now,
+            message.identity.as_bytes(),
+            message.key.as_ref().map(|key| key.key.as_bytes()),
+            message.sender.as_deref(),
+            &message.payload[..],
+        ),
+    )?;
+    if new == 0 {
+        return Ok(());
+    }
     turn.execute(
         "INSERT INTO delivery (seq, channel, state, wake_at, due_at, expires_at) VALUES (?1, ?2, 1, ?3, ?3, ?4)",
-        (seq, message.channel.code(), due_at, message.expires_at.map(|UnixMs(at)| at)),
+        (turn.db.last_insert_rowid(), message.channel.code(), due_at, message.expires_at.map(|UnixMs(at)| at)),
     )?;
     Ok(())
 }

@@ -40,36 +40,32 @@ fn settle(turn: &Turn<'_>, seq: i64, one: &Finished) -> Result<Option<(DeliveryS
     let verdict = &one.verdict;
     let wake_at = (verdict.state == DeliveryState::Waiting)
         .then(|| turn.now + as_millis(verdict.wait.unwrap_or_default()));
-    let row: Option<(i16, Option<i64>)> = turn
+    let rows = turn.execute(
+        "UPDATE delivery
+            SET state       = CASE WHEN ?3 IN (4, 6, 7) AND (maybe_sent OR ?5) THEN 5 ELSE ?3 END,
+                wake_at     = ?4,
+                attempts    = attempts - ?6,
+                maybe_sent  = maybe_sent OR ?5,
+                provider_id = coalesce(?7, provider_id)
+          WHERE seq = ?1 AND token = ?2 AND (state = 2 OR (state = 5 AND ?3 = 3))",
+        (
+            seq,
+            one.token.0,
+            verdict.state.code(),
+            wake_at,
+            verdict.ambiguous(),
+            verdict.outcome == OutcomeCode::HandedBack,
+            verdict.provider_id.as_deref(),
+        ),
+    )?;
+    if rows == 0 {
+        return Ok(None);
+    }
+    let (state, started_at): (i16, Option<i64>) = turn
         .db
-        .prepare_cached(
-            "UPDATE delivery
-                SET state       = CASE WHEN ?3 IN (4, 6, 7) AND (maybe_sent OR ?5) THEN 5 ELSE ?3 END,
-                    wake_at     = ?4,
-                    attempts    = attempts - ?6,
-                    maybe_sent  = maybe_sent OR ?5,
-                    provider_id = coalesce(?7, provider_id)
-              WHERE seq = ?1 AND token = ?2 AND (state = 2 OR (state = 5 AND ?3 = 3))
-             RETURNING state, started_at",
-        )
-        .and_then(|mut statement| {
-            statement
-                .query_row(
-                    (
-                        seq,
-                        one.token.0,
-                        verdict.state.code(),
-                        wake_at,
-                        verdict.ambiguous(),
-                        verdict.outcome == OutcomeCode::HandedBack,
-                        verdict.provider_id.as_deref(),
-                    ),
-                    |row| Ok((row.get(0)?, row.get(1)?)),
-                )
-                .optional()
-        })
+        .prepare_cached("SELECT state, started_at FROM delivery WHERE seq = ?1")
+        .and_then(|mut statement| statement.query_row([seq], |row| Ok((row.get(0)?, row.get(1)?))))
         .map_err(error::of)?;
-    let Some((state, started_at)) = row else { return Ok(None) };
     let state =
         DeliveryState::from_code(state).ok_or_else(|| unreadable(format_args!("delivery state {state}")))?;
     Ok(Some((state, started_at.unwrap_or(turn.now))))
