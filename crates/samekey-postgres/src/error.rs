@@ -34,6 +34,15 @@ pub(crate) fn at_commit(error: Error) -> StoreError {
     StoreError::Away { effect: Effect::Unknown, source: Box::new(error) }
 }
 
+/// An error of a COMMIT that was sent alone, after the statement before it had been answered. The server's no (a deferred
+/// constraint, a serialization failure) is definite. A connection that it ends meanwhile may have committed first.
+pub(crate) fn of_commit(error: Error) -> StoreError {
+    match error.code() {
+        Some(code) if !passes(code) => before_commit(error),
+        _ => at_commit(error),
+    }
+}
+
 /// A fault that a pause does not cure.
 pub(crate) fn refused(error: impl StdError + Send + Sync + 'static) -> StoreError {
     StoreError::Refused { source: Box::new(error) }

@@ -22,6 +22,7 @@ mod columns;
 mod complete;
 mod deliveries;
 mod error;
+mod join;
 mod lease;
 mod look;
 mod message;
@@ -34,6 +35,7 @@ mod steps;
 mod sweep;
 mod tenants;
 mod tls;
+mod transaction;
 
 use std::sync::Arc;
 

@@ -17,8 +17,8 @@ macro_rules! statements {
 }
 
 statements! {
-    accept api_keys attempts authenticate backlog begin_step begun_steps claim complete create_api_key create_project end_lease end_step
-    fence finish known_keys load mark_unknown message next_due projects purge purge_key recipe recipe_id recipe_of release renew
+    accept api_keys attempts authenticate backlog begin_step begun_steps claim claim_within complete complete_within
+    create_api_key create_project end_lease end_step fence finish known_keys load mark_unknown message next_due projects purge purge_key recipe recipe_id recipe_of release renew
     renew_deliveries revoke_api_key sweep sweep_keys take take_over
 }
 
