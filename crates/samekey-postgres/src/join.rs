@@ -9,10 +9,36 @@ use samekey_core::store::{ClaimRequest, Dialect, Held, Join, Value};
 use samekey_core::{Answer, FencingToken, StoreError};
 
 use crate::Postgres;
+use crate::driver::Driver;
 use crate::error::unreadable;
 
-impl Dialect for Postgres {
+impl<D: Driver> Dialect for Postgres<D> {
     async fn claim_within<Tx: Join<Self>>(
+        &self,
+        tx: &mut Tx,
+        wish: &ClaimRequest,
+        patience: Duration,
+    ) -> Result<Option<FencingToken>, StoreError> {
+        self.claim_in(tx, wish, patience).await
+    }
+
+    async fn complete_within<Tx: Join<Self>>(
+        &self,
+        tx: Tx,
+        held: &Held,
+        answer: &Answer,
+    ) -> Result<(), StoreError> {
+        self.complete_in(tx, held, answer).await
+    }
+}
+
+/// For a store `S` that wraps this one, whose transactions join `S`: it brings the orphan rule what it asks for.
+impl<D: Driver> Postgres<D> {
+    /// See [`Dialect::claim_within`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn claim_in<S, Tx: Join<S>>(
         &self,
         tx: &mut Tx,
         wish: &ClaimRequest,
@@ -33,9 +59,14 @@ impl Dialect for Postgres {
         token.map(|token| token.parse().map(FencingToken).map_err(unreadable)).transpose()
     }
 
+    /// See [`Dialect::complete_within`].
+    ///
     /// COMMIT leaves only after the completing statement was answered: a driver may say that an aborted transaction was
     /// committed, and ours raises in one.
-    async fn complete_within<Tx: Join<Self>>(
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn complete_in<S, Tx: Join<S>>(
         &self,
         mut tx: Tx,
         held: &Held,
