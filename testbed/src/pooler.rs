@@ -112,14 +112,16 @@ impl<'a> Address<'a> {
     }
 
     /// Any name logs in, as the user of the URL. Two server connections: clients do meet what others left behind, and
-    /// one can still wait for the other's lock.
+    /// one can still wait for the other's lock. Some drivers set `extra_float_digits` when they connect; whoever puts a
+    /// pooler before them tells it so.
     fn settings(&self, port: u16) -> String {
         let user = self.before.trim_end_matches('@').split(':').next().unwrap_or_default();
         let (host, server_port) = (self.host, self.port);
         format!(
             "[databases]\n* = host={host} port={server_port} user={user}\n\
              [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n\
-             auth_type = any\npool_mode = transaction\ndefault_pool_size = 2\n"
+             auth_type = any\npool_mode = transaction\ndefault_pool_size = 2\n\
+             ignore_startup_parameters = extra_float_digits\n"
         )
     }
 }

@@ -19,6 +19,8 @@ pub(crate) fn run() -> Result<()> {
     // What hides behind the facade's features, or in their absence, is compiled by nobody else.
     step("cargo clippy -p samekey --all-features -- -D warnings")?;
     step("cargo clippy -p samekey-postgres --no-default-features -- -D warnings")?;
+    step("cargo clippy -p samekey-sqlx --features postgres -- -D warnings")?;
+    step("cargo clippy -p samekey-sqlx --features sqlite -- -D warnings")?;
     phase("cargo doc --no-deps --workspace", || {
         cargo::run(cargo::command(["doc", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings"))
     })?;
