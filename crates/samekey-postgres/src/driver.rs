@@ -57,8 +57,9 @@ pub trait Driver: Clone + Send + Sync + 'static {
         values: &[Parameter<'_>],
     ) -> impl Future<Output = Result<Vec<Self::Row>, StoreError>> + Send;
 
-    /// Runs one statement that writes, in a transaction of its own that begins as [`Durability::begin`] says. Its rows are
-    /// given only when the commit was answered.
+    /// Runs one statement that writes, in a transaction of its own that begins as [`Durability::begin`] says; a driver whose
+    /// transactions last for several round trips gives others more time for a lock. Its rows are given only when the commit
+    /// was answered.
     ///
     /// # Errors
     /// As [`before_commit`] and [`of_commit`] say.

@@ -170,10 +170,15 @@ async fn a_transaction_that_was_not_completed_leaves_neither_effect_nor_claim(be
 
 async fn a_leased_claim_is_completed_in_the_users_transaction(bench: Bench) {
     let mine = bench.leased(&wish(1)).await;
-    let mut client = bench.client().await;
-    let mut tx = client.transaction().await.unwrap();
-    note(&mut tx, "kept").await;
-    bench.store.complete_within(tx, &mine, &answer()).await.unwrap();
+    // On a task of its own, as handlers run: all of it can move between threads.
+    let task = tokio::spawn(async move {
+        let mut client = bench.client().await;
+        let mut tx = client.transaction().await.unwrap();
+        note(&mut tx, "kept").await;
+        bench.store.complete_within(tx, &mine, &answer()).await.unwrap();
+        bench
+    });
+    let bench = task.await.unwrap();
     assert_eq!((bench.state(&wish(1)).await, bench.notes()), (Some(RecordState::Completed), "kept".into()));
 }
 

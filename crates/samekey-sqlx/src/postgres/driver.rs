@@ -24,6 +24,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// packets, or a server that is stopped in its tracks.
 const STATEMENT: Duration = Duration::from_secs(20);
 
+/// As [`Durability::begin`], but a lock is waited for longer: whoever holds it does so over several round trips here.
+const BEGIN: &str =
+    "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = '1s'";
+const BEGIN_RELAXED: &str =
+    "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = off; SET LOCAL lock_timeout = '1s'";
+
 #[derive(Clone, Debug)]
 pub(crate) struct Driver {
     pool: PgPool,
@@ -45,13 +51,17 @@ impl Driver {
         &self,
         durability: Durability,
     ) -> Result<Transaction<'static, sqlx::Postgres>, StoreError> {
+        let begin = match durability {
+            Durability::Durable => BEGIN,
+            Durability::Relaxed => BEGIN_RELAXED,
+        };
         for _ in 0..CONNECTIONS {
-            match self.pool.begin_with(durability.begin()).await {
+            match self.pool.begin_with(begin).await {
                 Err(error) if !is_the_servers(&error) => {}
                 outcome => return outcome.map_err(before_commit),
             }
         }
-        self.pool.begin_with(durability.begin()).await.map_err(before_commit)
+        self.pool.begin_with(begin).await.map_err(before_commit)
     }
 
     async fn run(
