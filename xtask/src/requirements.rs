@@ -15,6 +15,7 @@ enum Requirement {
     Postgres,
     Python,
     Openssl,
+    Pgbouncer,
 }
 
 /// What installs packages here.
@@ -38,7 +39,8 @@ enum Right {
     None,
 }
 
-const ALL: [Requirement; 3] = [Requirement::Postgres, Requirement::Python, Requirement::Openssl];
+const ALL: [Requirement; 4] =
+    [Requirement::Postgres, Requirement::Python, Requirement::Openssl, Requirement::Pgbouncer];
 
 impl Requirement {
     fn is_met(self) -> bool {
@@ -47,6 +49,7 @@ impl Requirement {
             // Debian's python3 has `venv`, but not what `venv` needs.
             Self::Python => succeeds("python3", &["-c", "import ensurepip, venv"]),
             Self::Openssl => succeeds("openssl", &["version"]),
+            Self::Pgbouncer => testbed::Pooler::find().is_ok(),
         }
     }
 
@@ -59,6 +62,7 @@ impl Requirement {
             (Self::Python, Manager::Brew | Manager::Pacman) => &["python"],
             (Self::Python, _) => &["python3"],
             (Self::Openssl, _) => &["openssl"],
+            (Self::Pgbouncer, _) => &["pgbouncer"],
         }
     }
 }
@@ -139,7 +143,9 @@ pub(crate) fn install_missing() -> Result<()> {
         return Ok(());
     }
     let Some(manager) = Manager::find() else {
-        bail!("install {missing:?} by hand: PostgreSQL's server programs, python3 with venv, openssl");
+        bail!(
+            "install {missing:?} by hand: PostgreSQL's server programs, python3 with venv, openssl, PgBouncer"
+        );
     };
     let right = manager.right();
     let mut install = manager.command(right, &missing);
@@ -175,7 +181,7 @@ mod tests {
             |manager: Manager, right, missing: &[Requirement]| shown(&manager.command(right, missing));
         assert_eq!(
             command(Manager::Apt, Right::Own, &ALL),
-            "apt-get install --yes --no-install-recommends postgresql python3 python3-venv openssl"
+            "apt-get install --yes --no-install-recommends postgresql python3 python3-venv openssl pgbouncer"
         );
         assert_eq!(
             command(Manager::Apt, Right::Sudo, &[Requirement::Openssl]),

@@ -5,10 +5,11 @@ use samekey_core::message::{Accepted, KnownKey, NewMessage};
 use samekey_core::store::Messages;
 use samekey_core::tenant::ProjectId;
 
-use crate::harness::{Bench, Harness, cases};
+use crate::harness::{Bench, SendingHarness, cases};
 use crate::samples::{fingerprint, keyed, message, take};
 
 cases! {
+    fn cases<SendingHarness>:
     a_key_is_taken_once_and_names_the_first_message
     messages_that_are_handed_in_again_are_recognised_and_stored_once
     duplicates_in_one_call_have_one_winner_and_answers_come_in_order
@@ -17,7 +18,7 @@ cases! {
     nothing_is_accepted_in_an_empty_call
 }
 
-async fn a_key_is_taken_once_and_names_the_first_message<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_key_is_taken_once_and_names_the_first_message<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     let first = keyed("k");
     assert_eq!(store.accept(vec![first.clone()]).await.unwrap(), [Accepted::Fresh]);
     let mut other = keyed("k");
@@ -32,7 +33,7 @@ async fn a_key_is_taken_once_and_names_the_first_message<H: Harness>(Bench { sto
     assert_eq!(store.take(take(10)).await.unwrap().len(), 1);
 }
 
-async fn messages_that_are_handed_in_again_are_recognised_and_stored_once<H: Harness>(
+async fn messages_that_are_handed_in_again_are_recognised_and_stored_once<H: SendingHarness>(
     Bench { store, .. }: Bench<H>,
 ) {
     let messages = vec![keyed("a"), message(), keyed("b")];
@@ -46,7 +47,7 @@ async fn messages_that_are_handed_in_again_are_recognised_and_stored_once<H: Har
     assert_eq!(store.take(take(10)).await.unwrap(), []);
 }
 
-async fn duplicates_in_one_call_have_one_winner_and_answers_come_in_order<H: Harness>(
+async fn duplicates_in_one_call_have_one_winner_and_answers_come_in_order<H: SendingHarness>(
     Bench { store, .. }: Bench<H>,
 ) {
     let messages: Vec<NewMessage> = ["b", "a", "b", "c", "a"].map(keyed).to_vec();
@@ -67,7 +68,7 @@ async fn duplicates_in_one_call_have_one_winner_and_answers_come_in_order<H: Har
     }
 }
 
-async fn without_a_key_nothing_is_deduplicated<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn without_a_key_nothing_is_deduplicated<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     let messages = vec![message(), message(), message()];
     assert_eq!(store.accept(messages.clone()).await.unwrap(), vec![Accepted::Fresh; 3]);
     for one in messages {
@@ -76,7 +77,7 @@ async fn without_a_key_nothing_is_deduplicated<H: Harness>(Bench { store, .. }: 
     }
 }
 
-async fn a_key_means_nothing_outside_its_project<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_key_means_nothing_outside_its_project<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     let (mine, mut theirs) = (keyed("k"), keyed("k"));
     theirs.project = ProjectId(8);
     assert_eq!(store.accept(vec![mine.clone(), theirs.clone()]).await.unwrap(), vec![Accepted::Fresh; 2]);
@@ -84,6 +85,6 @@ async fn a_key_means_nothing_outside_its_project<H: Harness>(Bench { store, .. }
     assert!(store.message(mine.project, mine.id).await.unwrap().is_some());
 }
 
-async fn nothing_is_accepted_in_an_empty_call<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn nothing_is_accepted_in_an_empty_call<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     assert_eq!(store.accept(Vec::new()).await.unwrap(), []);
 }

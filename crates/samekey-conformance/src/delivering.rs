@@ -7,10 +7,11 @@ use samekey_core::delivery::{AmbiguityPolicy, DeliveryState, OutcomeCode, Verdic
 use samekey_core::message::{ChannelKind, MessageView, NewMessage, Settled, Take, Taken};
 use samekey_core::store::Messages;
 
-use crate::harness::{Bench, Harness, Store, cases};
+use crate::harness::{Bench, SendingHarness, cases};
 use crate::samples::{HOUR, eventually, finished, keyed, lease, message, short_lease, take, until, verdict};
 
 cases! {
+    fn cases<SendingHarness>:
     what_was_accepted_comes_back_as_it_was
     no_more_is_taken_than_there_are_slots_oldest_first
     what_is_in_hand_is_not_taken_again
@@ -31,22 +32,22 @@ cases! {
     the_next_due_time_and_the_backlog_are_told
 }
 
-async fn accept(store: &impl Store, message: &NewMessage) {
+async fn accept(store: &impl Messages, message: &NewMessage) {
     store.accept(vec![message.clone()]).await.unwrap();
 }
 
-async fn take_one(store: &impl Store) -> Taken {
+async fn take_one(store: &impl Messages) -> Taken {
     let mut taken = store.take(take(10)).await.unwrap();
     assert_eq!(taken.len(), 1);
     taken.remove(0)
 }
 
-async fn finish(store: &impl Store, taken: &Taken, verdict: Verdict) -> Vec<DeliveryState> {
+async fn finish(store: &impl Messages, taken: &Taken, verdict: Verdict) -> Vec<DeliveryState> {
     let settled = store.finish(&[finished(taken, verdict)]).await.unwrap();
     settled.into_iter().map(|Settled { state, .. }| state).collect()
 }
 
-async fn view(store: &impl Store, message: &NewMessage) -> MessageView {
+async fn view(store: &impl Messages, message: &NewMessage) -> MessageView {
     store.message(message.project, message.id).await.unwrap().unwrap()
 }
 
@@ -63,13 +64,13 @@ fn short(ambiguity: AmbiguityPolicy) -> Take {
 }
 
 /// Takes one delivery under a lease that runs out, and waits until it is handed out again.
-async fn lapse(store: &impl Store) -> (Taken, Taken) {
+async fn lapse(store: &impl Messages) -> (Taken, Taken) {
     let zombie = store.take(short(AmbiguityPolicy::AtLeastOnce)).await.unwrap().remove(0);
     let again = eventually("its lease is over", async || store.take(take(10)).await.unwrap().pop()).await;
     (zombie, again)
 }
 
-async fn what_was_accepted_comes_back_as_it_was<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn what_was_accepted_comes_back_as_it_was<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     let message = keyed("k");
     accept(&store, &message).await;
     let taken = take_one(&store).await;
@@ -84,7 +85,9 @@ async fn what_was_accepted_comes_back_as_it_was<H: Harness>(Bench { store, .. }:
     assert_eq!((&view.payload, view.created_at), (&message.payload, taken.created_at));
 }
 
-async fn no_more_is_taken_than_there_are_slots_oldest_first<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn no_more_is_taken_than_there_are_slots_oldest_first<H: SendingHarness>(
+    Bench { store, .. }: Bench<H>,
+) {
     let mut waiting = Vec::new();
     for _ in 0..5 {
         let message = message();
@@ -107,13 +110,13 @@ async fn no_more_is_taken_than_there_are_slots_oldest_first<H: Harness>(Bench { 
     assert_eq!((first, second, taken[4]), (waiting[..2].to_vec(), waiting[2..4].to_vec(), waiting[4]));
 }
 
-async fn what_is_in_hand_is_not_taken_again<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn what_is_in_hand_is_not_taken_again<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     accept(&store, &message()).await;
     take_one(&store).await;
     assert_eq!(store.take(take(10)).await.unwrap(), []);
 }
 
-async fn a_message_is_not_taken_before_its_time<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_message_is_not_taken_before_its_time<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     let now = message();
     accept(&store, &now).await;
     let created_at = view(&store, &now).await.created_at;
@@ -128,7 +131,7 @@ async fn a_message_is_not_taken_before_its_time<H: Harness>(Bench { store, .. }:
         .await;
 }
 
-async fn an_attempt_is_on_record_before_it_ends<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn an_attempt_is_on_record_before_it_ends<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     let message = message();
     accept(&store, &message).await;
     let taken = take_one(&store).await;
@@ -141,7 +144,9 @@ async fn an_attempt_is_on_record_before_it_ends<H: Harness>(Bench { store, .. }:
     assert_eq!(outcomes(&view), [None]);
 }
 
-async fn a_sent_delivery_is_final_and_keeps_the_providers_id<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_sent_delivery_is_final_and_keeps_the_providers_id<H: SendingHarness>(
+    Bench { store, .. }: Bench<H>,
+) {
     let message = message();
     accept(&store, &message).await;
     let taken = take_one(&store).await;
@@ -158,7 +163,7 @@ async fn a_sent_delivery_is_final_and_keeps_the_providers_id<H: Harness>(Bench {
     assert_eq!(store.next_due(ChannelKind::Email).await.unwrap(), None);
 }
 
-async fn a_deferred_delivery_waits_and_counts_its_attempts<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_deferred_delivery_waits_and_counts_its_attempts<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     let message = message();
     accept(&store, &message).await;
     for attempt in 1..=3 {
@@ -179,7 +184,7 @@ async fn a_deferred_delivery_waits_and_counts_its_attempts<H: Harness>(Bench { s
     assert!(view.wake_at.unwrap() > view.created_at.after(HOUR / 2));
 }
 
-async fn what_is_handed_back_was_no_attempt<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn what_is_handed_back_was_no_attempt<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     let message = message();
     accept(&store, &message).await;
     let back = verdict(DeliveryState::Waiting, OutcomeCode::HandedBack);
@@ -192,7 +197,7 @@ async fn what_is_handed_back_was_no_attempt<H: Harness>(Bench { store, .. }: Ben
     assert!(second.token > first.token);
 }
 
-async fn a_lapsed_lease_may_have_been_sent<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_lapsed_lease_may_have_been_sent<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     let message = message();
     accept(&store, &message).await;
     let (zombie, again) = lapse(&store).await;
@@ -203,7 +208,7 @@ async fn a_lapsed_lease_may_have_been_sent<H: Harness>(Bench { store, .. }: Benc
     assert_eq!((view.state, view.maybe_sent), (DeliveryState::Sent, true), "never cleared");
 }
 
-async fn under_at_most_once_a_lapsed_lease_is_unknown<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn under_at_most_once_a_lapsed_lease_is_unknown<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     let message = message();
     accept(&store, &message).await;
     assert_eq!(store.take(short(AmbiguityPolicy::AtMostOnce)).await.unwrap().len(), 1);
@@ -217,7 +222,7 @@ async fn under_at_most_once_a_lapsed_lease_is_unknown<H: Harness>(Bench { store,
     assert_eq!(outcomes(&view), [Some(OutcomeCode::Lapsed)]);
 }
 
-async fn a_late_yes_settles_an_unknown_delivery<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_late_yes_settles_an_unknown_delivery<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     for (late, state) in [
         (sent(), DeliveryState::Sent),
         (verdict(DeliveryState::Failed, OutcomeCode::Refused), DeliveryState::Unknown),
@@ -242,7 +247,9 @@ async fn a_late_yes_settles_an_unknown_delivery<H: Harness>(Bench { store, .. }:
 }
 
 /// Cases 56 and 57.
-async fn a_zombie_changes_nothing_but_the_truth_about_its_attempt<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_zombie_changes_nothing_but_the_truth_about_its_attempt<H: SendingHarness>(
+    Bench { store, .. }: Bench<H>,
+) {
     let message = message();
     accept(&store, &message).await;
     let (zombie, again) = lapse(&store).await;
@@ -263,7 +270,7 @@ async fn a_zombie_changes_nothing_but_the_truth_about_its_attempt<H: Harness>(Be
     );
 }
 
-async fn a_refusal_after_an_ambiguous_attempt_is_unknown<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_refusal_after_an_ambiguous_attempt_is_unknown<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     let message = message();
     accept(&store, &message).await;
     let first = take_one(&store).await;
@@ -276,7 +283,7 @@ async fn a_refusal_after_an_ambiguous_attempt_is_unknown<H: Harness>(Bench { sto
     assert!(view(&store, &message).await.maybe_sent);
 }
 
-async fn a_finish_that_is_repeated_changes_nothing<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_finish_that_is_repeated_changes_nothing<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     let message = message();
     accept(&store, &message).await;
     let taken = take_one(&store).await;
@@ -288,7 +295,9 @@ async fn a_finish_that_is_repeated_changes_nothing<H: Harness>(Bench { store, ..
     assert_eq!(store.finish(&[]).await.unwrap(), []);
 }
 
-async fn a_message_that_is_too_old_expires_instead_of_being_sent<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_message_that_is_too_old_expires_instead_of_being_sent<H: SendingHarness>(
+    Bench { store, .. }: Bench<H>,
+) {
     let old = NewMessage { expires_at: Some(UnixMs(1)), ..message() };
     accept(&store, &old).await;
     assert_eq!(store.take(take(10)).await.unwrap(), []);
@@ -312,7 +321,7 @@ async fn a_message_that_is_too_old_expires_instead_of_being_sent<H: Harness>(Ben
     .await;
 }
 
-async fn a_heartbeat_holds_a_delivery<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_heartbeat_holds_a_delivery<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     let (held, other) = (message(), message());
     accept(&store, &held).await;
     accept(&store, &other).await;
@@ -329,7 +338,7 @@ async fn a_heartbeat_holds_a_delivery<H: Harness>(Bench { store, .. }: Bench<H>)
     .await;
 }
 
-async fn many_attempts_are_finished_together<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn many_attempts_are_finished_together<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     let messages: Vec<_> = (0..20).map(|_| message()).collect();
     store.accept(messages.clone()).await.unwrap();
     let taken = store.take(take(100)).await.unwrap();
@@ -351,7 +360,7 @@ async fn many_attempts_are_finished_together<H: Harness>(Bench { store, .. }: Be
     }
 }
 
-async fn the_next_due_time_and_the_backlog_are_told<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn the_next_due_time_and_the_backlog_are_told<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     assert_eq!(store.next_due(ChannelKind::Email).await.unwrap(), None);
     let probe = message();
     store.accept(vec![probe.clone(), message(), message()]).await.unwrap();

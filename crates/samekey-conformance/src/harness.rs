@@ -8,15 +8,10 @@ use samekey_core::store::{Messages, Projects, Records};
 
 use crate::second_process;
 
-/// Everything that a store offers.
-pub trait Store: Records + Messages + Projects {}
-
-impl<S: Records + Messages + Projects> Store for S {}
-
 /// A store under test.
 pub trait Harness: Send + Sync + 'static {
     /// It.
-    type Store: Store;
+    type Store: Records;
 
     /// A new database with a current schema and nothing in it, named after the case; gives its address, by which another
     /// process can open the same one.
@@ -25,6 +20,11 @@ pub trait Harness: Send + Sync + 'static {
     /// Opens a database that was created before.
     fn open(address: &str) -> impl Future<Output = Self::Store> + Send;
 }
+
+/// A store under test that keeps messages and projects too.
+pub trait SendingHarness: Harness<Store: Messages + Projects> {}
+
+impl<H: Harness<Store: Messages + Projects>> SendingHarness for H {}
 
 /// What a case works on.
 pub(crate) struct Bench<H: Harness> {
@@ -46,38 +46,63 @@ impl<H: Harness> Case<H> {
     }
 }
 
-/// A list of cases from async functions over a [`Bench`].
+/// A list of cases from async functions over a [`Bench`]; of those that need more of the store, a list apart.
 macro_rules! cases {
-    ($($name:ident)*) => {
-        pub(crate) fn cases<H: $crate::harness::Harness>() -> Vec<$crate::harness::Case<H>> {
+    (fn $function:ident<$harness:ident>: $($name:ident)*) => {
+        pub(crate) fn $function<H: $crate::harness::$harness>() -> Vec<$crate::harness::Case<H>> {
             vec![$($crate::harness::Case::new(
                 concat!(module_path!(), "::", stringify!($name)),
                 |bench| Box::pin($name(bench)),
             ),)*]
         }
     };
+    ($($name:ident)*) => {
+        $crate::harness::cases! { fn cases<Harness>: $($name)* }
+    };
 }
 pub(crate) use cases;
 
 /// Runs the suite, or plays the second process of one of its races.
 #[must_use]
-pub fn main<H: Harness>() -> ExitCode {
+pub fn main<H: SendingHarness>() -> ExitCode {
     if let Some(role) = second_process::role() {
-        runtime().block_on(second_process::play::<H>(role));
+        runtime().block_on(second_process::play::<H>(&role, second_process::part));
         return ExitCode::SUCCESS;
     }
-    let arguments = Arguments::from_args();
-    let all = [
-        crate::claiming::cases::<H>(),
-        crate::leases::cases(),
-        crate::steps::cases(),
-        crate::retention::cases(),
+    let sending = [
+        crate::retention::sending_cases::<H>(),
         crate::accepting::cases(),
         crate::delivering::cases(),
         crate::tenants::cases(),
+        crate::races::sending_cases(),
+    ];
+    run(records_cases().into_iter().chain(sending.into_iter().flatten()))
+}
+
+/// The same for a store that keeps records only.
+#[must_use]
+pub fn records<H: Harness>() -> ExitCode {
+    if let Some(role) = second_process::role() {
+        runtime().block_on(second_process::play::<H>(&role, second_process::records_part));
+        return ExitCode::SUCCESS;
+    }
+    run(records_cases::<H>())
+}
+
+fn records_cases<H: Harness>() -> Vec<Case<H>> {
+    let all = [
+        crate::claiming::cases(),
+        crate::leases::cases(),
+        crate::steps::cases(),
+        crate::retention::cases(),
         crate::races::cases(),
     ];
-    let trials = all.iter().flatten().map(trial).collect();
+    all.into_iter().flatten().collect()
+}
+
+fn run<H: Harness>(cases: impl IntoIterator<Item = Case<H>>) -> ExitCode {
+    let arguments = Arguments::from_args();
+    let trials = cases.into_iter().map(|case| trial(&case)).collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 

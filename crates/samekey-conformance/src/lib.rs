@@ -32,4 +32,4 @@ mod second_process;
 mod steps;
 mod tenants;
 
-pub use harness::{Harness, Store, main};
+pub use harness::{Harness, SendingHarness, main, records};

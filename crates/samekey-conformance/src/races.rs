@@ -7,12 +7,16 @@ use std::collections::BTreeSet;
 
 use samekey_core::store::Messages;
 
-use crate::harness::{Bench, Harness, cases};
+use crate::harness::{Bench, Harness, SendingHarness, cases};
 use crate::samples::message;
-use crate::second_process::{Role, Second, part};
+use crate::second_process::{Role, Second, claim, part};
 
 cases! {
     two_processes_claim_the_same_keys
+}
+
+cases! {
+    fn sending_cases<SendingHarness>:
     two_processes_accept_the_same_keys
     two_processes_take_the_same_deliveries
 }
@@ -36,11 +40,11 @@ pub(crate) fn shuffled(side: u64) -> Vec<String> {
     keys
 }
 
-/// Lets both sides go at once; gives what each has won.
-async fn race<H: Harness>(Bench { store, address }: &Bench<H>, name: &str) -> [Vec<String>; 2] {
-    let mut second = Second::start(&Role { part: name.to_owned(), address: address.clone() }).await;
+/// Lets both sides go at once, `first` being this one's part of it; gives what each has won.
+async fn race(address: &str, name: &str, first: impl Future<Output = Vec<String>>) -> [Vec<String>; 2] {
+    let mut second = Second::start(&Role { part: name.to_owned(), address: address.to_owned() }).await;
     second.go().await;
-    let first = part(store, name, FIRST).await;
+    let first = first.await;
     let second = second.results().await;
     assert!(!first.is_empty() && !second.is_empty(), "no race: {} against {}", first.len(), second.len());
     [first, second]
@@ -54,12 +58,12 @@ fn assert_each_once<'a>(wins: impl Iterator<Item = &'a str>, expected: usize) {
 }
 
 async fn two_processes_claim_the_same_keys<H: Harness>(bench: Bench<H>) {
-    let won = race(&bench, "claim").await;
+    let won = race(&bench.address, "claim", claim(&bench.store, FIRST)).await;
     assert_each_once(won.iter().flatten().map(String::as_str), KEYS);
 }
 
-async fn two_processes_accept_the_same_keys<H: Harness>(bench: Bench<H>) {
-    let fresh = race(&bench, "accept").await;
+async fn two_processes_accept_the_same_keys<H: SendingHarness>(bench: Bench<H>) {
+    let fresh = race(&bench.address, "accept", part(&bench.store, "accept", FIRST)).await;
     let keys = fresh.iter().flatten().map(|line| line.split(' ').next().unwrap());
     assert_each_once(keys, KEYS);
     let taken = part(&bench.store, "take", FIRST).await;
@@ -71,11 +75,11 @@ async fn two_processes_accept_the_same_keys<H: Harness>(bench: Bench<H>) {
     );
 }
 
-async fn two_processes_take_the_same_deliveries<H: Harness>(bench: Bench<H>) {
+async fn two_processes_take_the_same_deliveries<H: SendingHarness>(bench: Bench<H>) {
     let messages: Vec<_> = (0..2_000).map(|_| message()).collect();
     for batch in messages.chunks(200) {
         bench.store.accept(batch.to_vec()).await.unwrap();
     }
-    let taken = race(&bench, "take").await;
+    let taken = race(&bench.address, "take", part(&bench.store, "take", FIRST)).await;
     assert_each_once(taken.iter().flatten().map(String::as_str), messages.len());
 }

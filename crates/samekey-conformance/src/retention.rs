@@ -6,7 +6,7 @@ use samekey_core::message::Accepted;
 use samekey_core::record::Age;
 use samekey_core::store::{Claimed, Held, Messages, Records, StepKind, SweepCursor};
 
-use crate::harness::{Bench, Harness, Store, cases};
+use crate::harness::{Bench, Harness, SendingHarness, cases};
 use crate::samples::{HOUR, MOMENT, abandon, answer, claim, held, keyed, until, win, wish};
 
 cases! {
@@ -15,11 +15,15 @@ cases! {
     a_sweep_removes_what_is_past_its_time_in_bounded_batches
     a_sweep_leaves_what_is_in_progress_or_unknown
     a_late_completion_starts_retention_anew
+}
+
+cases! {
+    fn sending_cases<SendingHarness>:
     a_message_key_expires_into_a_tombstone_and_then_is_free
     a_sweep_of_message_keys_leaves_the_messages
 }
 
-async fn complete_with(store: &impl Store, key: &str, retention: Duration, tombstone: Duration) -> Held {
+async fn complete_with(store: &impl Records, key: &str, retention: Duration, tombstone: Duration) -> Held {
     let mut wish = wish(key);
     (wish.retention, wish.tombstone) = (retention, tombstone);
     let mine = held(&wish, win(store, &wish).await);
@@ -112,7 +116,9 @@ async fn a_late_completion_starts_retention_anew<H: Harness>(Bench { store, .. }
     assert_eq!((record.age, record.answer), (Age::Current, Some(answer())));
 }
 
-async fn a_message_key_expires_into_a_tombstone_and_then_is_free<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_message_key_expires_into_a_tombstone_and_then_is_free<H: SendingHarness>(
+    Bench { store, .. }: Bench<H>,
+) {
     let with = |retention, tombstone| {
         let mut message = keyed("k");
         let key = message.key.as_mut().unwrap();
@@ -131,7 +137,7 @@ async fn a_message_key_expires_into_a_tombstone_and_then_is_free<H: Harness>(Ben
     assert!(store.message(first.project, first.id).await.unwrap().is_some(), "the first message stays");
 }
 
-async fn a_sweep_of_message_keys_leaves_the_messages<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_sweep_of_message_keys_leaves_the_messages<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     let mut old = keyed("old");
     let key = old.key.as_mut().unwrap();
     (key.retention, key.tombstone) = (Duration::ZERO, Duration::ZERO);

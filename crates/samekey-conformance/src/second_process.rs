@@ -5,11 +5,11 @@
 use std::process::Stdio;
 
 use samekey_core::message::{Accepted, MessageId};
-use samekey_core::store::Claimed;
+use samekey_core::store::{Claimed, Messages, Records};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
-use crate::harness::{Harness, Store};
+use crate::harness::Harness;
 use crate::races;
 use crate::samples::{keyed, take, wish};
 
@@ -32,8 +32,8 @@ pub(crate) fn role() -> Option<Role> {
     })
 }
 
-/// Plays it.
-pub(crate) async fn play<H: Harness>(role: Role) {
+/// Plays it: `part` is what it does on a signal.
+pub(crate) async fn play<H: Harness>(role: &Role, part: impl AsyncFn(&H::Store, &str, u64) -> Vec<String>) {
     let store = H::open(&role.address).await;
     say("ready");
     let mut line = String::new();
@@ -49,17 +49,24 @@ fn say(line: &str) {
 }
 
 /// One side's part of a race; both processes do the same. `side` only varies the order.
-pub(crate) async fn part(store: &impl Store, part: &str, side: u64) -> Vec<String> {
+pub(crate) async fn part(store: &(impl Records + Messages), part: &str, side: u64) -> Vec<String> {
     match part {
-        "claim" => claim(store, side).await,
         "accept" => accept(store, side).await,
         "take" => take_all(store).await,
+        other => records_part(store, other, side).await,
+    }
+}
+
+/// The same of a store that keeps records only.
+pub(crate) async fn records_part(store: &impl Records, part: &str, side: u64) -> Vec<String> {
+    match part {
+        "claim" => claim(store, side).await,
         other => panic!("no such part: {other}"),
     }
 }
 
 /// Claims every key in shuffled batches; gives the keys that were won.
-async fn claim(store: &impl Store, side: u64) -> Vec<String> {
+pub(crate) async fn claim(store: &impl Records, side: u64) -> Vec<String> {
     let mut won = Vec::new();
     for batch in races::shuffled(side).chunks(races::BATCH) {
         let wishes: Vec<_> = batch.iter().map(|key| wish(key)).collect();
@@ -73,7 +80,7 @@ async fn claim(store: &impl Store, side: u64) -> Vec<String> {
 }
 
 /// Accepts a message for every key in shuffled batches; gives `key id` of the fresh ones.
-async fn accept(store: &impl Store, side: u64) -> Vec<String> {
+async fn accept(store: &impl Messages, side: u64) -> Vec<String> {
     let mut fresh = Vec::new();
     for batch in races::shuffled(side).chunks(races::BATCH) {
         let messages: Vec<_> = batch.iter().map(|key| keyed(key)).collect();
@@ -87,7 +94,7 @@ async fn accept(store: &impl Store, side: u64) -> Vec<String> {
 }
 
 /// Takes until nothing is due; gives the ids.
-async fn take_all(store: &impl Store) -> Vec<String> {
+async fn take_all(store: &impl Messages) -> Vec<String> {
     let mut ids: Vec<MessageId> = Vec::new();
     loop {
         let taken = store.take(take(16)).await.unwrap();

@@ -3,14 +3,15 @@
 use samekey_core::store::Projects;
 use samekey_core::tenant::ApiKeyHash;
 
-use crate::harness::{Bench, Harness, cases};
+use crate::harness::{Bench, SendingHarness, cases};
 
 cases! {
+    fn cases<SendingHarness>:
     a_project_has_one_name
     an_api_key_opens_its_project_until_it_is_revoked
 }
 
-async fn a_project_has_one_name<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_project_has_one_name<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     let shop = store.create_project("shop").await.unwrap().unwrap();
     assert_eq!(store.create_project("shop").await.unwrap(), None);
     let other = store.create_project("Shop").await.unwrap().unwrap();
@@ -20,7 +21,7 @@ async fn a_project_has_one_name<H: Harness>(Bench { store, .. }: Bench<H>) {
     assert_eq!(names, ["Shop", "shop"]);
 }
 
-async fn an_api_key_opens_its_project_until_it_is_revoked<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn an_api_key_opens_its_project_until_it_is_revoked<H: SendingHarness>(Bench { store, .. }: Bench<H>) {
     let [shop, other] = [store.create_project("a"), store.create_project("b")].map(Box::pin);
     let (shop, other) = (shop.await.unwrap().unwrap().id, other.await.unwrap().unwrap().id);
     let hash = ApiKeyHash::of("sk_secret");

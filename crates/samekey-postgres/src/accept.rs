@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use crate::Postgres;
 use crate::columns::{column, fingerprint};
+use crate::driver::Durability;
 use crate::error::unreadable;
-use crate::pool::Durability;
 
 /// See `claim.rs`: each turn needs a new coincidence.
 const TURNS: usize = 8;

@@ -7,13 +7,12 @@ use samekey_core::store::{
     BegunStep, Claim, ClaimRequest, Claimed, Held, RecipeId, Records, StepKind, SweepCursor, Swept,
 };
 use samekey_core::{Answer, FencingToken, Key, Recipe, Scope, StoreError};
-use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::Postgres;
 use crate::columns::{self, column};
+use crate::driver::{Driver, Durability};
 use crate::error::unreadable;
-use crate::pool::Durability;
 
 /// How often a wish is tried again that found neither a place nor a record: its winner committed, or the record was
 /// purged, while the statement ran. Each turn needs a new coincidence.
@@ -52,7 +51,7 @@ impl<'a> Wishes<'a> {
     }
 }
 
-impl Postgres {
+impl<D: Driver> Postgres<D> {
     async fn claim_all(&self, wishes: &[ClaimRequest]) -> Result<Vec<Claimed>, StoreError> {
         let mut answers: Vec<Option<Claimed>> = vec![None; wishes.len()];
         let mut open: Vec<usize> = (0..wishes.len()).collect();
@@ -71,14 +70,18 @@ impl Postgres {
     }
 
     /// One statement for these wishes; halved where a lock is held for too long, down to one that is alone to wait.
-    async fn claim_some(&self, wishes: &[ClaimRequest], indices: &[usize]) -> Result<Vec<Row>, StoreError> {
+    async fn claim_some(
+        &self,
+        wishes: &[ClaimRequest],
+        indices: &[usize],
+    ) -> Result<Vec<D::Row>, StoreError> {
         let columns = Wishes::of(wishes, indices);
         let rows = self
             .connections
             .write(
                 Durability::Durable,
                 &self.sql.claim,
-                &[
+                values![
                     &columns.ord,
                     &columns.scope,
                     &columns.key,
@@ -103,7 +106,7 @@ impl Postgres {
     }
 
     /// `None`: run again.
-    async fn claimed(&self, wish: &ClaimRequest, row: &Row) -> Result<Option<Claimed>, StoreError> {
+    async fn claimed(&self, wish: &ClaimRequest, row: &D::Row) -> Result<Option<Claimed>, StoreError> {
         if let Some(token) = column(row, "won")? {
             return Ok(Some(won(FencingToken(token), 0, 0)));
         }
@@ -113,9 +116,8 @@ impl Postgres {
             return Ok(Some(won(record.token, record.generation, record.steps_begun)));
         }
         if record.age == Age::Purgeable {
-            let values: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
-                [&wish.scope.as_bytes(), &wish.key.as_bytes(), &record.token.0];
-            self.connections.write(Durability::Durable, &self.sql.purge, &values).await?;
+            let values = values![wish.scope.as_bytes(), wish.key.as_bytes(), record.token.0];
+            self.connections.write(Durability::Durable, &self.sql.purge, values).await?;
             return Ok(None);
         }
         Ok(Some(Claimed::Met(Box::new(record))))
@@ -131,16 +133,16 @@ impl Postgres {
             .write(
                 Durability::Durable,
                 &self.sql.take_over,
-                &[
-                    &wish.scope.as_bytes(),
-                    &wish.key.as_bytes(),
-                    &seen.0,
-                    &wish.claim,
-                    &wish.lease.length().as_secs_f64(),
-                    &wish.fingerprint.as_bytes().as_slice(),
-                    &wish.recipe.0,
-                    &wish.retention.as_secs_f64(),
-                    &wish.tombstone.as_secs_f64(),
+                values![
+                    wish.scope.as_bytes(),
+                    wish.key.as_bytes(),
+                    seen.0,
+                    wish.claim,
+                    wish.lease.length().as_secs_f64(),
+                    wish.fingerprint.as_bytes(),
+                    wish.recipe.0,
+                    wish.retention.as_secs_f64(),
+                    wish.tombstone.as_secs_f64(),
                 ],
             )
             .await?;
@@ -157,7 +159,7 @@ fn won(token: FencingToken, generation: u32, steps_begun: u32) -> Claimed {
     Claimed::Won(Claim { token, generation, steps_begun })
 }
 
-impl Records for Postgres {
+impl<D: Driver> Records for Postgres<D> {
     async fn recipe(&self, recipe: &Recipe) -> Result<RecipeId, StoreError> {
         self.recipe_id(recipe).await
     }

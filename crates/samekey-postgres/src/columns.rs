@@ -5,46 +5,46 @@ use std::time::Duration;
 use bytes::Bytes;
 use samekey_core::record::{Age, Record, RecordState, StepInDoubt};
 use samekey_core::store::RecipeId;
-use samekey_core::{Answer, FencingToken, Fingerprint, StoreError, UnixMs};
-use tokio_postgres::Row;
-use tokio_postgres::types::FromSql;
+use samekey_core::{Answer, FencingToken, Fingerprint, StoreError};
 
+use crate::driver::{Columns, FromColumn};
 use crate::error::unreadable;
 
 /// A column by name; a fault of its type is an error, not a panic.
-pub(crate) fn column<'r, T: FromSql<'r>>(row: &'r Row, name: &str) -> Result<T, StoreError> {
-    row.try_get(name).map_err(unreadable)
+pub(crate) fn column<'r, T: FromColumn<'r>>(row: &'r impl Columns, name: &str) -> Result<T, StoreError> {
+    T::from_column(row, name)
 }
 
-pub(crate) fn fingerprint(row: &Row) -> Result<Fingerprint, StoreError> {
+pub(crate) fn fingerprint(row: &impl Columns) -> Result<Fingerprint, StoreError> {
     Ok(Fingerprint::from_stored(hash(row, "fingerprint")?))
 }
 
-pub(crate) fn hash(row: &Row, name: &str) -> Result<[u8; 32], StoreError> {
+pub(crate) fn hash(row: &impl Columns, name: &str) -> Result<[u8; 32], StoreError> {
     column::<&[u8]>(row, name)?.try_into().map_err(|_| unreadable(format_args!("{name} has not 32 bytes")))
 }
 
-pub(crate) fn bytes(row: &Row, name: &str) -> Result<Bytes, StoreError> {
+pub(crate) fn bytes(row: &impl Columns, name: &str) -> Result<Bytes, StoreError> {
     Ok(Bytes::copy_from_slice(column(row, name)?))
 }
 
-pub(crate) fn unix_ms(row: &Row, name: &str) -> Result<UnixMs, StoreError> {
-    column(row, name).map(UnixMs)
+#[cfg(feature = "tokio-postgres")]
+pub(crate) fn unix_ms(row: &impl Columns, name: &str) -> Result<samekey_core::UnixMs, StoreError> {
+    column(row, name).map(samekey_core::UnixMs)
 }
 
 /// A count that is never negative.
-pub(crate) fn count(row: &Row, name: &str) -> Result<u32, StoreError> {
+pub(crate) fn count(row: &impl Columns, name: &str) -> Result<u32, StoreError> {
     u32::try_from(column::<i32>(row, name)?).map_err(unreadable)
 }
 
 /// Seconds of the database; a negative or absurd number of them is nought.
-pub(crate) fn seconds(row: &Row, name: &str) -> Result<Duration, StoreError> {
+pub(crate) fn seconds(row: &impl Columns, name: &str) -> Result<Duration, StoreError> {
     let seconds: Option<f64> = column(row, name)?;
     Ok(seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or_default())
 }
 
 /// A record as `claim` and `load` give it.
-pub(crate) fn record(row: &Row) -> Result<Record, StoreError> {
+pub(crate) fn record(row: &impl Columns) -> Result<Record, StoreError> {
     let state = column::<i16>(row, "state")?;
     let answer: Option<&[u8]> = column(row, "answer")?;
     let status: Option<i16> = column(row, "status")?;

@@ -16,8 +16,8 @@ use uuid::Uuid;
 
 use crate::Postgres;
 use crate::columns::{bytes, column, count, hash, seconds, unix_ms};
+use crate::driver::Durability;
 use crate::error::unreadable;
-use crate::pool::Durability;
 
 impl Messages for Postgres {
     async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, StoreError> {

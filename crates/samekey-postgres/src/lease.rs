@@ -6,14 +6,18 @@ use samekey_core::{FencingToken, StoreError};
 
 use crate::Postgres;
 use crate::columns::column;
-use crate::pool::Durability;
+use crate::driver::{Driver, Durability};
 
-impl Postgres {
+impl<D: Driver> Postgres<D> {
     /// Runs a statement on the record under (scope, key, token); says whether there was one.
     pub(crate) async fn change_held(&self, sql: &str, held: &Held) -> Result<bool, StoreError> {
         let rows = self
             .connections
-            .write(Durability::Durable, sql, &[&held.scope.as_bytes(), &held.key.as_bytes(), &held.token.0])
+            .write(
+                Durability::Durable,
+                sql,
+                values![held.scope.as_bytes(), held.key.as_bytes(), held.token.0],
+            )
             .await?;
         Ok(!rows.is_empty())
     }
@@ -29,7 +33,7 @@ impl Postgres {
         let length = lease.length().as_secs_f64();
         let rows = self
             .connections
-            .write(Durability::Relaxed, &self.sql.renew, &[&scopes, &keys, &tokens, &length])
+            .write(Durability::Relaxed, &self.sql.renew, values![&scopes, &keys, &tokens, length])
             .await?;
         rows.iter().map(|row| column(row, "token").map(FencingToken)).collect()
     }
@@ -41,7 +45,7 @@ impl Postgres {
             .write(
                 Durability::Durable,
                 &self.sql.fence,
-                &[&held.scope.as_bytes(), &held.key.as_bytes(), &held.token.0, &length],
+                values![held.scope.as_bytes(), held.key.as_bytes(), held.token.0, length],
             )
             .await?;
         rows.first().map(|row| column(row, "token").map(FencingToken)).transpose()

@@ -8,7 +8,9 @@ use samekey_core::StoreError;
 
 use crate::Postgres;
 use crate::columns::column;
-use crate::error;
+use crate::driver::Driver;
+#[cfg(feature = "tokio-postgres")]
+use crate::pool::error;
 use crate::statements::in_schema;
 
 /// The schema that this release knows.
@@ -19,8 +21,9 @@ const MIGRATIONS: [(&str, i32); SCHEMA_VERSION as usize] = [(include_str!("../sq
 
 const META: &str = include_str!("../sql/meta.sql");
 
-/// Held while a migration runs: processes that start at once take turns. The number has no meaning; it is ours.
-const MIGRATION_LOCK: i64 = 0x5a4d_454b_4559;
+/// An advisory lock, held while a migration runs: processes that start at once take turns. The number has no meaning; it
+/// is ours.
+pub const MIGRATION_LOCK: i64 = 0x5a4d_454b_4559;
 
 /// The whole schema as SQL, for people's own migration tools.
 #[must_use]
@@ -34,10 +37,12 @@ pub fn schema_sql(schema: &str) -> String {
     in_schema(&[META, &texts.join("\n"), &said].join("\n"), schema)
 }
 
+#[cfg(feature = "tokio-postgres")]
 impl Postgres {
     /// # Guarantees
     /// Each migration commits with its number or not at all; a crash in the middle leaves the schema before it.
-    pub(crate) async fn run_migrations(&self, schema: &str) -> Result<(), StoreError> {
+    pub(crate) async fn run_migrations(&self) -> Result<(), StoreError> {
+        let schema = self.sql.schema.as_str();
         let mut client = self.connections.client().await?;
         let tx = client.transaction().await.map_err(error::before_commit)?;
         tx.execute("SELECT pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK])
@@ -68,13 +73,18 @@ impl Postgres {
         }
         tx.commit().await.map_err(error::at_commit)
     }
+}
 
+impl<D: Driver> Postgres<D> {
     /// Refuses a schema that is missing, too old, or not to be worked on by this release.
-    pub(crate) async fn check_schema(&self) -> Result<(), StoreError> {
-        let schema = self.connections.schema().to_owned();
+    ///
+    /// # Errors
+    /// [`StoreError::Schema`], with what to do; [`StoreError::Away`].
+    pub async fn check_schema(&self) -> Result<(), StoreError> {
+        let schema = self.sql.schema.as_str();
         let exists = self
             .connections
-            .read("SELECT to_regclass($1) IS NOT NULL AS exists", &[&format!("{schema}.meta")])
+            .read("SELECT to_regclass($1) IS NOT NULL AS exists", values![format!("{schema}.meta").as_str()])
             .await?;
         if !exists.first().map_or(Ok(false), |row| column(row, "exists"))? {
             return Err(StoreError::Schema(format!(
@@ -82,8 +92,8 @@ impl Postgres {
                  of `samekey schema postgres`"
             )));
         }
-        let sql = in_schema("SELECT schema, readable_by FROM samekey.meta", &schema);
-        let rows = self.connections.read(&sql, &[]).await?;
+        let sql = in_schema("SELECT schema, readable_by FROM samekey.meta", schema);
+        let rows = self.connections.read(&sql, values![]).await?;
         let row = rows.first().ok_or_else(|| StoreError::Schema(format!("`{schema}.meta` is empty")))?;
         let (stands, readable_by): (i32, i32) = (column(row, "schema")?, column(row, "readable_by")?);
         if readable_by > SCHEMA_VERSION {

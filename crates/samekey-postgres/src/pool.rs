@@ -10,42 +10,28 @@ use tokio::sync::OnceCell;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use crate::error;
+use crate::driver::{Driver, Durability, Parameter};
 use crate::options::Options;
+
+pub(crate) mod error;
+mod row;
+mod values;
 
 /// Parameters of a statement, in order.
 pub(crate) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
-
-/// How a transaction begins. Said by us, since a database's defaults may be weaker (`synchronous_commit = off`) or
-/// stronger (SERIALIZABLE, under which a lost race is an error instead of a row count). A batch waits for a lock for
-/// 100 ms at most; then it is halved.
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = '100ms'";
-/// For heartbeats and sweeps: losing the last of them to a crash is harmless.
-const BEGIN_RELAXED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = off; SET LOCAL lock_timeout = '100ms'";
 
 /// The longest that an answer is waited for. Statements take milliseconds; what takes longer is a network that swallows
 /// packets, or a server that is stopped in its tracks.
 const STATEMENT: Duration = Duration::from_secs(20);
 
-/// Whether a commit must have reached the disk before it is answered.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Durability {
-    Durable,
-    Relaxed,
-}
-
-/// A bounded pool, made when it is first needed.
+/// `tokio-postgres` with a bounded pool of its own, made when it is first needed.
 #[derive(Clone)]
-pub(crate) struct Connections {
+pub struct Pooled {
     options: Arc<Options>,
     pool: Arc<OnceCell<Pool>>,
 }
 
-impl Connections {
-    pub(crate) fn schema(&self) -> &str {
-        self.options.schema()
-    }
-
+impl Pooled {
     pub(crate) fn new(options: &Options) -> Self {
         Self { options: Arc::new(options.clone()), pool: Arc::default() }
     }
@@ -101,6 +87,25 @@ impl Connections {
     }
 }
 
+impl Driver for Pooled {
+    type Row = Row;
+
+    async fn read(&self, sql: &str, values: &[Parameter<'_>]) -> Result<Vec<Row>, StoreError> {
+        let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as _).collect();
+        self.read(sql, values.as_slice()).await
+    }
+
+    async fn write(
+        &self,
+        durability: Durability,
+        sql: &str,
+        values: &[Parameter<'_>],
+    ) -> Result<Vec<Row>, StoreError> {
+        let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as _).collect();
+        self.write(durability, sql, values.as_slice()).await
+    }
+}
+
 async fn write(
     client: &Client,
     durability: Durability,
@@ -108,13 +113,12 @@ async fn write(
     values: Values<'_>,
 ) -> Result<Vec<Row>, StoreError> {
     let statement = client.prepare_cached(sql).await.map_err(error::before_commit)?;
-    let begin = match durability {
-        Durability::Durable => BEGIN,
-        Durability::Relaxed => BEGIN_RELAXED,
-    };
-    let (begun, rows, committed) =
-        join3(client.batch_execute(begin), client.query(&statement, values), client.batch_execute("COMMIT"))
-            .await;
+    let (begun, rows, committed) = join3(
+        client.batch_execute(durability.begin()),
+        client.query(&statement, values),
+        client.batch_execute("COMMIT"),
+    )
+    .await;
     let rows = begun.and(rows);
     if let Err(error) = &rows
         && error.as_db_error().is_some()
@@ -133,8 +137,8 @@ fn give_up(client: Client, effect: Effect) -> StoreError {
     StoreError::Away { effect, source: format!("no answer within {STATEMENT:?}").into() }
 }
 
-impl std::fmt::Debug for Connections {
+impl std::fmt::Debug for Pooled {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Connections").field("schema", &self.options.schema()).finish_non_exhaustive()
+        f.debug_struct("Pooled").field("schema", &self.options.schema()).finish_non_exhaustive()
     }
 }

@@ -1,25 +1,36 @@
 //! The statements, each in a file of its own, rendered once with the schema's name.
 
 macro_rules! statements {
-    ($($name:ident)*) => {
+    (records: $($record:ident)*; sending: $($sending:ident)*) => {
         /// Every statement of the store, ready to be prepared.
         #[derive(Debug)]
         pub(crate) struct Statements {
-            $(pub(crate) $name: String,)*
+            /// The schema's name.
+            pub(crate) schema: String,
+            $(pub(crate) $record: String,)*
+            $(#[cfg(feature = "tokio-postgres")] pub(crate) $sending: String,)*
         }
 
         impl Statements {
             pub(crate) fn render(schema: &str) -> Self {
-                Self { $($name: in_schema(include_str!(concat!("../sql/", stringify!($name), ".sql")), schema),)* }
+                Self {
+                    schema: schema.to_owned(),
+                    $($record: in_schema(include_str!(concat!("../sql/", stringify!($record), ".sql")), schema),)*
+                    $(#[cfg(feature = "tokio-postgres")]
+                    $sending: in_schema(include_str!(concat!("../sql/", stringify!($sending), ".sql")), schema),)*
+                }
             }
         }
     };
 }
 
 statements! {
-    accept api_keys attempts authenticate backlog begin_step begun_steps claim complete create_api_key create_project end_lease end_step
-    fence finish known_keys load mark_unknown message next_due projects purge purge_key recipe recipe_id recipe_of release renew
-    renew_deliveries revoke_api_key sweep sweep_keys take take_over
+    records:
+        begin_step begun_steps claim claim_within complete complete_within end_lease end_step fence load mark_unknown purge
+        recipe recipe_id recipe_of release renew sweep take_over;
+    sending:
+        accept api_keys attempts authenticate backlog create_api_key create_project finish known_keys message next_due
+        projects purge_key renew_deliveries revoke_api_key sweep_keys take
 }
 
 /// The text with `samekey.` replaced by the schema's own prefix. The name was checked when it was chosen: it needs no

@@ -6,9 +6,9 @@ use samekey_core::store::{BegunStep, Held, Reply, StepKind};
 
 use crate::Postgres;
 use crate::columns::{bytes, column, count};
-use crate::pool::Durability;
+use crate::driver::{Driver, Durability};
 
-impl Postgres {
+impl<D: Driver> Postgres<D> {
     pub(crate) async fn step_begun(
         &self,
         held: &Held,
@@ -23,7 +23,7 @@ impl Postgres {
             .write(
                 Durability::Durable,
                 &self.sql.begin_step,
-                &[&scope, &key, &held.token.0, &name, &unkeyed, &input],
+                values![scope, key, held.token.0, name, unkeyed, input],
             )
             .await?;
         let row = rows.first().ok_or(StoreError::ClaimLost)?;
@@ -38,7 +38,7 @@ impl Postgres {
 
     pub(crate) async fn step_names(&self, held: &Held) -> Result<Vec<String>, StoreError> {
         let (scope, key) = (held.scope.as_bytes(), held.key.as_bytes());
-        let rows = self.connections.read(&self.sql.begun_steps, &[&scope, &key]).await?;
+        let rows = self.connections.read(&self.sql.begun_steps, values![scope, key]).await?;
         rows.iter().map(|row| column(row, "name")).collect()
     }
 
@@ -46,7 +46,7 @@ impl Postgres {
         let (scope, key) = (held.scope.as_bytes(), held.key.as_bytes());
         let rows = self
             .connections
-            .write(Durability::Durable, &self.sql.end_step, &[&scope, &key, &held.token.0, &name, &result])
+            .write(Durability::Durable, &self.sql.end_step, values![scope, key, held.token.0, name, result])
             .await?;
         rows.first().map(drop).ok_or(StoreError::ClaimLost)
     }

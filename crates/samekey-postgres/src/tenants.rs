@@ -8,8 +8,8 @@ use tokio_postgres::Row;
 
 use crate::Postgres;
 use crate::columns::{column, unix_ms};
+use crate::driver::Durability;
 use crate::error::unreadable;
-use crate::pool::Durability;
 
 impl Projects for Postgres {
     async fn create_project(&self, name: &str) -> Result<Option<Project>, StoreError> {

@@ -13,7 +13,7 @@ use crate::writer::Turn;
 use crate::{Sqlite, sweep};
 
 /// Claims one record. Nobody else writes meanwhile, so what was read still holds when the insert comes.
-fn claim(turn: &Turn<'_>, wish: &ClaimRequest) -> Result<Claimed, StoreError> {
+pub(crate) fn claim(turn: &Turn<'_>, wish: &ClaimRequest) -> Result<Claimed, StoreError> {
     if let Some(Found { id, record }) = find(turn.db, turn.now, &wish.scope, &wish.key)? {
         if record.claim == wish.claim && record.state == RecordState::InProgress {
             let (generation, steps_begun) = (record.generation, record.steps_begun);

@@ -22,6 +22,7 @@ mod columns;
 mod complete;
 mod deliveries;
 mod error;
+mod join;
 mod lease;
 mod look;
 mod message;
@@ -31,12 +32,14 @@ mod recipes;
 mod steps;
 mod sweep;
 mod tenants;
+mod transaction;
 mod writer;
 
 use std::path::Path;
 use std::sync::Arc;
 
 pub use caution::Caution;
+pub use error::of_code;
 pub use migrate::{SCHEMA_VERSION, schema_sql};
 
 use readers::Readers;

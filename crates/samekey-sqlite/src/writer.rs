@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use samekey_core::StoreError;
 use tokio::sync::{mpsc, oneshot};
 
@@ -25,7 +25,7 @@ const WAIT: Duration = Duration::from_micros(500);
 /// Its hot statements have no RETURNING: SQLite gathers those rows in a temporary table, which costs more than the
 /// statement.
 pub(crate) struct Turn<'c> {
-    pub(crate) db: &'c Connection,
+    pub(crate) db: &'c Transaction<'c>,
     /// The database's time, in milliseconds; one for the whole group.
     pub(crate) now: i64,
 }
@@ -140,6 +140,7 @@ pub(crate) fn connect(path: &Path, old: OldSchema) -> Result<Connection, StoreEr
             path.display()
         )));
     }
+    #[allow(unused_mut, reason = "newer releases of rusqlite ask for it here")]
     let mut connection = Connection::open_with_flags(path, flags).map_err(error::of)?;
     connection.busy_handler(Some(wait_for_turn)).map_err(error::of)?;
     connection.set_prepared_statement_cache_capacity(64);

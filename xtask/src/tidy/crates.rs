@@ -16,7 +16,8 @@ const STORES: [&str; 2] = ["samekey-postgres", "samekey-sqlite"];
 /// These choose a store, or measure one; everybody else takes any.
 const CHOOSERS: [&str; 4] = ["samekey-server", "bench", "crash", "testbed"];
 
-/// It re-exports stores, each behind a feature.
+/// These stand before stores, each behind a feature: one re-exports them, one brings them another driver.
+const BEFORE_STORES: [&str; 2] = [FACADE, "samekey-sqlx"];
 const FACADE: &str = "samekey";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -48,7 +49,7 @@ fn of_crate(manifest: &Manifest<'_>, name: &str) -> Vec<Finding> {
 fn forbidden_edge(name: &str, dependency: &Dependency<'_>, chooses: bool) -> Option<String> {
     let other = dependency.name;
     let ours = other == FACADE || other.starts_with("samekey-");
-    let optional_in_facade = name == FACADE && dependency.presence == Presence::Optional;
+    let optional_before = BEFORE_STORES.contains(&name) && dependency.presence == Presence::Optional;
     match name {
         "samekey-core" if ours || CORE_NEVER.iter().any(|family| is_of(other, family)) => Some(format!(
             "the core does no I/O and depends on no crate of ours: `{other}` belongs in a crate above it"
@@ -56,7 +57,7 @@ fn forbidden_edge(name: &str, dependency: &Dependency<'_>, chooses: bool) -> Opt
         _ if STORES.contains(&name) && ours && other != "samekey-core" => {
             Some(format!("a store depends on samekey-core only: `{other}` belongs above it"))
         }
-        _ if STORES.contains(&other) && !chooses && !optional_in_facade => Some(format!(
+        _ if STORES.contains(&other) && !chooses && !optional_before => Some(format!(
             "`{name}` names the store `{other}`: take any store that keeps samekey-core's traits (the facade: `optional = true`)"
         )),
         _ => None,
@@ -109,7 +110,10 @@ mod tests {
         assert_eq!(findings("samekey-http", store), 1);
         assert_eq!(findings("samekey-server", store), 0);
         assert_eq!(findings("samekey", store), 1);
-        assert_eq!(findings("samekey", "samekey-sqlite = { workspace = true, optional = true }"), 0);
+        assert_eq!(findings("samekey-sqlx", store), 1);
+        for before in ["samekey", "samekey-sqlx"] {
+            assert_eq!(findings(before, "samekey-sqlite = { workspace = true, optional = true }"), 0);
+        }
         assert_eq!(findings("xtask", "testbed.workspace = true"), 0);
     }
 

@@ -74,6 +74,65 @@ BEGIN
   INSERT INTO samekey.response (token, expires_at, answer) VALUES (p_token, v_expires_at, p_answer);
 END $$;
 
+-- A claim inside somebody else's transaction. It waits for another transaction that holds the key, for p_patience_s at
+-- most, and leaves the transaction's own lock_timeout as it was. Null: the record is there already. Once won, the server
+-- ends the transaction when it idles for longer than the lease: nobody else could, for its row is not to be seen.
+CREATE FUNCTION samekey.claim_within(p_scope bytea, p_key bytea, p_claim uuid, p_fingerprint bytea, p_recipe smallint,
+  p_lease_s double precision, p_retention_s double precision, p_tombstone_s double precision, p_patience_s double precision)
+RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  v_lock_timeout text := current_setting('lock_timeout');
+  v_idle_limit interval := current_setting('idle_in_transaction_session_timeout')::interval;
+  v_token bigint;
+  v_gone bigint;
+BEGIN
+  -- In milliseconds; nought would be no limit at all.
+  PERFORM set_config('lock_timeout', greatest(least(ceil(p_patience_s * 1000), 2147483647), 1)::integer::text, true);
+  -- Again where the record went while it was looked at; each turn needs a new coincidence.
+  FOR turn IN 1..8 LOOP
+    INSERT INTO samekey.record (scope, key, claim, fingerprint, recipe, token, state, lease_until, expires_at, purge_at, retention_s)
+    VALUES (p_scope, p_key, p_claim, p_fingerprint, p_recipe, nextval('samekey.token'), 1,
+            clock_timestamp() + p_lease_s * interval '1 second', now() + p_retention_s * interval '1 second',
+            now() + (p_retention_s + p_tombstone_s) * interval '1 second', p_retention_s)
+    ON CONFLICT (scope, key) DO NOTHING
+    RETURNING token INTO v_token;
+    EXIT WHEN FOUND;
+    DELETE FROM samekey.record
+     WHERE scope = p_scope AND key = p_key AND state = 2 AND purge_at <= now() RETURNING token INTO v_gone;
+    IF FOUND THEN
+      DELETE FROM samekey.step WHERE scope = p_scope AND key = p_key;
+      DELETE FROM samekey.response WHERE token = v_gone;
+      CONTINUE;
+    END IF;
+    -- One's own claim, whose answer was lost, is won.
+    SELECT CASE WHEN claim = p_claim AND state = 1 THEN token END INTO v_token
+      FROM samekey.record WHERE scope = p_scope AND key = p_key;
+    EXIT WHEN FOUND;
+  END LOOP;
+  PERFORM set_config('lock_timeout', v_lock_timeout, true);
+  IF v_token IS NOT NULL AND (v_idle_limit = interval '0' OR v_idle_limit > p_lease_s * interval '1 second') THEN
+    PERFORM set_config('idle_in_transaction_session_timeout',
+                       least(ceil(p_lease_s * 1000), 2147483647)::integer::text, true);
+  END IF;
+  RETURN v_token;
+END $$;
+
+-- The last statement of somebody else's transaction that completes a record. What a savepoint commits, the transaction
+-- around it may still roll back, after the caller was told that it is done: so a savepoint is refused, known by the row's
+-- having been written under another id than the transaction's own. The commit that follows is as durable as ours.
+CREATE FUNCTION samekey.complete_within(p_scope bytea, p_key bytea, p_token bigint, p_status smallint, p_answer bytea)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM samekey.complete(p_scope, p_key, p_token, p_status, p_answer);
+  PERFORM FROM samekey.record WHERE scope = p_scope AND key = p_key AND xmin = pg_current_xact_id()::xid;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'samekey: complete was handed a savepoint; hand over the outermost transaction' USING ERRCODE = 'SK002';
+  END IF;
+  IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+END $$;
+
 CREATE TABLE samekey.project (
   id         bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   name       text        NOT NULL UNIQUE,

@@ -1,0 +1,1 @@
+SELECT samekey.claim_within($1, $2, $3, $4, $5, $6, $7, $8, $9)::text
