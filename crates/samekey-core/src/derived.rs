@@ -32,6 +32,16 @@ impl DerivedKey {
             .part(generation.to_string().as_bytes())
             .part(step.as_bytes())
             .finish();
+        Self::of_hash(&hash)
+    }
+
+    /// A key for a call outside any intent: never the same twice, if the bytes are random.
+    #[must_use]
+    pub fn random(bytes: [u8; 32]) -> Self {
+        Self::of_hash(&bytes)
+    }
+
+    fn of_hash(hash: &[u8; 32]) -> Self {
         let text = URL_SAFE_NO_PAD.encode(hash);
         Self(format!("dk_{}", &text[..32]).into())
     }
