@@ -12,6 +12,7 @@ mod join;
 mod known_recipes;
 mod records;
 mod sending;
+mod write;
 
 pub use error::{Effect, StoreError};
 pub use join::{Dialect, Join, Value};
@@ -20,3 +21,4 @@ pub use records::{
     BegunStep, Claim, ClaimRequest, Claimed, Held, RecipeId, Records, Reply, StepKind, SweepCursor, Swept,
 };
 pub use sending::{Backlog, Messages, Projects};
+pub use write::Write;

@@ -3,6 +3,7 @@
 mod kept;
 mod shared;
 mod steps;
+mod write;
 
 use std::fmt;
 use std::sync::Arc;

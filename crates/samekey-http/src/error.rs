@@ -30,6 +30,9 @@ pub enum Error {
     /// `finish` after `join`: the record is claimed in your transaction, so only `complete` can complete it.
     #[error("the record was claimed inside a transaction; end with `complete`")]
     FinishAfterJoin,
+    /// An answer inside `write` that is a stream: it would be waited for while nobody else can write.
+    #[error("an answer inside `write` must not be a stream")]
+    Streamed,
     /// The store failed. Nothing was committed, unless `outcome` says otherwise.
     #[error(transparent)]
     Store(StoreError),

@@ -41,6 +41,8 @@ use std::sync::Arc;
 pub use caution::Caution;
 pub use error::of_code;
 pub use migrate::{SCHEMA_VERSION, schema_sql};
+/// The driver, in the version that this crate was built with.
+pub use rusqlite;
 
 use readers::Readers;
 use samekey_core::StoreError;

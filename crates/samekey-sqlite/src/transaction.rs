@@ -7,7 +7,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use rusqlite::Transaction;
-use samekey_core::store::{ClaimRequest, Claimed, Held};
+use samekey_core::store::{ClaimRequest, Claimed, Held, Write};
 use samekey_core::{Answer, StoreError};
 use tokio::sync::oneshot;
 
@@ -24,7 +24,9 @@ enum Refusal<E> {
     Panic(Box<dyn Any + Send>),
 }
 
-impl Sqlite {
+impl Write for Sqlite {
+    type Transaction<'t> = Transaction<'t>;
+
     /// Runs `work` on the writer's thread and completes the record in the same commit, which it shares with whatever else
     /// waits to be written.
     ///
@@ -41,20 +43,19 @@ impl Sqlite {
     ///
     /// # Panics
     /// Where the work does; what it had written is rolled back.
-    pub async fn write<T, E>(
-        &self,
-        held: &Held,
-        work: impl FnOnce(&Transaction<'_>) -> Result<(Answer, T), E> + Send + 'static,
-    ) -> Result<Result<T, E>, StoreError>
+    async fn write<T, E, W>(&self, held: Option<&Held>, work: W) -> Result<Result<T, E>, StoreError>
     where
         T: Send + 'static,
         E: Send + 'static,
+        W: FnOnce(&Transaction<'_>) -> Result<(Answer, T), E> + Send + 'static,
     {
-        let held = held.clone();
+        let held = held.cloned();
         let (tell, mut told) = oneshot::channel();
         let written = self.writer.run(move |turn| {
             let refusal = match catch_unwind(AssertUnwindSafe(|| work(turn.db))) {
-                Ok(Ok((answer, value))) => return complete(turn, &held, &answer).map(|()| value),
+                Ok(Ok((answer, value))) => {
+                    return held.map_or(Ok(()), |held| complete(turn, &held, &answer)).map(|()| value);
+                }
                 Ok(Err(error)) => Refusal::Error(error),
                 Err(panic) => Refusal::Panic(panic),
             };

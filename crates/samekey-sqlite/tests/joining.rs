@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::{Connection, TransactionBehavior};
 use samekey_core::lease::Lease;
 use samekey_core::record::RecordState;
-use samekey_core::store::{ClaimRequest, Claimed, Held, RecipeId, Records as _};
+use samekey_core::store::{ClaimRequest, Claimed, Held, RecipeId, Records as _, Write as _};
 use samekey_core::{Answer, Fingerprint, Key, Scope, StoreError};
 use samekey_sqlite::Sqlite;
 use uuid::Uuid;
@@ -65,7 +65,7 @@ fn insert(db: &Connection) -> rusqlite::Result<usize> {
 async fn work_commits_with_its_record() {
     let place = place().await;
     let held = place.held(&wish(1)).await;
-    let written = place.store.write(&held, |tx| insert(tx).map(|rows| (Answer::bare(201), rows))).await;
+    let written = place.store.write(Some(&held), |tx| insert(tx).map(|rows| (Answer::bare(201), rows))).await;
     assert_eq!(written.unwrap().unwrap(), 1);
     let record = place.store.load(&held.scope, &held.key).await.unwrap().unwrap();
     assert_eq!((record.state, record.answer), (RecordState::Completed, Some(Answer::bare(201))));
@@ -76,11 +76,11 @@ async fn work_commits_with_its_record() {
 async fn work_that_says_no_leaves_nothing_and_spares_its_neighbours() {
     let place = place().await;
     let held: Vec<_> = [place.held(&wish(1)).await, place.held(&wish(2)).await].into();
-    let no = place.store.write(&held[0], |tx| {
+    let no = place.store.write(Some(&held[0]), |tx| {
         insert(tx).unwrap();
         Err::<(Answer, ()), _>("no")
     });
-    let yes = place.store.write(&held[1], |tx| insert(tx).map(|rows| (Answer::bare(201), rows)));
+    let yes = place.store.write(Some(&held[1]), |tx| insert(tx).map(|rows| (Answer::bare(201), rows)));
     let (no, yes) = tokio::join!(no, yes);
     assert_eq!((no.unwrap(), yes.unwrap()), (Err("no"), Ok(1)));
     assert_eq!(place.state(&wish(1)).await, Some(RecordState::InProgress));
@@ -94,7 +94,7 @@ async fn work_that_panics_panics_where_it_is_waited_for() {
     let store = place.store.clone();
     let same = held.clone();
     let work = tokio::spawn(async move {
-        store.write(&same, |tx| -> Result<(Answer, ()), ()> { panic!("{}", insert(tx).unwrap()) }).await
+        store.write(Some(&same), |tx| -> Result<(Answer, ()), ()> { panic!("{}", insert(tx).unwrap()) }).await
     });
     assert!(work.await.unwrap_err().is_panic());
     assert_eq!((place.state(&wish(1)).await, place.notes()), (Some(RecordState::InProgress), 0));
@@ -106,7 +106,7 @@ async fn a_lost_claim_takes_the_effect_with_it() {
     let place = place().await;
     let held = place.held(&wish(1)).await;
     place.store.fence(&held, wish(1).lease).await.unwrap().unwrap();
-    let written = place.store.write(&held, |tx| insert(tx).map(|rows| (Answer::bare(201), rows))).await;
+    let written = place.store.write(Some(&held), |tx| insert(tx).map(|rows| (Answer::bare(201), rows))).await;
     assert!(matches!(written, Err(StoreError::ClaimLost)));
     let mut connection = Connection::open(&place.path).unwrap();
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();

@@ -1,0 +1,48 @@
+//! Routes whose claim rides in the handler's own transaction.
+
+use futures_util::future::join_all;
+
+use crate::backend::Backend;
+use crate::on_both_stores;
+use crate::shop::Shop;
+
+on_both_stores! {
+    a_joined_effect_is_done_once_and_replayed
+    a_joined_race_in_two_processes_has_one_effect
+    success_without_completion_is_an_error_and_frees_the_key
+}
+
+async fn a_joined_effect_is_done_once_and_replayed<B: Backend>(place: B) {
+    let shop = Shop::open(&place);
+    let first = shop.post("/notes", "k", "{}").await;
+    let again = shop.another().await.post("/notes", "k", "{}").await;
+    assert_eq!((first.status, first.replayed(), again.status, again.replayed()), (201, false, 201, true));
+    assert_eq!(again.body, first.body);
+    assert_eq!((shop.script.runs(), place.effects().await), (1, 1), "looked up before the handler runs");
+    assert_eq!(shop.post("/notes", "k", r#"{"a":1}"#).await.status, 422);
+}
+
+async fn a_joined_race_in_two_processes_has_one_effect<B: Backend>(place: B) {
+    let a = Shop::open(&place);
+    let b = a.another().await;
+    for round in 0..5 {
+        let key = format!("note-{round}");
+        let sent =
+            (0..20).map(|n| if n % 2 == 0 { &a } else { &b }).map(|shop| shop.post("/notes", &key, "{}"));
+        let heard = join_all(sent).await;
+        let mut bodies: Vec<_> =
+            heard.iter().filter(|heard| heard.status == 201).map(|heard| heard.body.clone()).collect();
+        bodies.dedup();
+        assert!(heard.iter().all(|heard| [201, 409].contains(&heard.status)), "{heard:?}");
+        assert_eq!((bodies.len(), place.effects().await), (1, round + 1));
+    }
+}
+
+async fn success_without_completion_is_an_error_and_frees_the_key<B: Backend>(place: B) {
+    let shop = Shop::open(&place);
+    for _ in 0..2 {
+        let heard = shop.post("/forgotten", "k", "{}").await;
+        assert_eq!((heard.status, heard.code().as_str()), (500, "attempt_not_completed"));
+    }
+    assert_eq!((shop.script.runs(), place.effects().await), (2, 0));
+}

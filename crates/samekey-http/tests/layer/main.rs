@@ -1,0 +1,33 @@
+//! The layer put into the situations that went wrong elsewhere, on both stores.
+#![cfg(test)]
+
+mod backend;
+mod claiming;
+mod commits;
+mod crashes;
+mod joined;
+mod replays;
+mod sameness;
+mod shop;
+mod sockets;
+mod steps;
+mod without_http;
+
+/// Each case on each store, in a database of its own, named after it.
+macro_rules! on_both_stores {
+    ($($name:ident)*) => {
+        mod on_postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name(<crate::backend::OnPostgres as crate::backend::Backend>::open(stringify!($name)).await).await;
+            })*
+        }
+        mod on_sqlite {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name(<crate::backend::OnSqlite as crate::backend::Backend>::open(stringify!($name)).await).await;
+            })*
+        }
+    };
+}
+pub(crate) use on_both_stores;
