@@ -4,14 +4,14 @@ use std::pin::Pin;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
-use samekey_core::store::{Messages, Projects, Records};
+use samekey_core::store::{Messages, Operators, Projects, Records};
 
 use crate::second_process;
 
 /// Everything that a store offers.
-pub trait Store: Records + Messages + Projects {}
+pub trait Store: Records + Messages + Projects + Operators {}
 
-impl<S: Records + Messages + Projects> Store for S {}
+impl<S: Records + Messages + Projects + Operators> Store for S {}
 
 /// A store under test.
 pub trait Harness: Send + Sync + 'static {
@@ -72,6 +72,7 @@ pub fn main<H: Harness>() -> ExitCode {
         crate::leases::cases(),
         crate::steps::cases(),
         crate::retention::cases(),
+        crate::operators::cases(),
         crate::accepting::cases(),
         crate::delivering::cases(),
         crate::tenants::cases(),
