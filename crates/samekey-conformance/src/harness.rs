@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
-use samekey_core::store::{Messages, Projects, Records};
+use samekey_core::store::{Messages, Operators, Projects, Records};
 
 use crate::second_process;
 
@@ -21,10 +21,10 @@ pub trait Harness: Send + Sync + 'static {
     fn open(address: &str) -> impl Future<Output = Self::Store> + Send;
 }
 
-/// A store under test that keeps messages and projects too.
-pub trait SendingHarness: Harness<Store: Messages + Projects> {}
+/// A store under test that keeps messages and projects too, and that operators can look into.
+pub trait SendingHarness: Harness<Store: Messages + Projects + Operators> {}
 
-impl<H: Harness<Store: Messages + Projects>> SendingHarness for H {}
+impl<H: Harness<Store: Messages + Projects + Operators>> SendingHarness for H {}
 
 /// What a case works on.
 pub(crate) struct Bench<H: Harness> {
@@ -71,6 +71,7 @@ pub fn main<H: SendingHarness>() -> ExitCode {
     }
     let sending = [
         crate::retention::sending_cases::<H>(),
+        crate::operators::cases(),
         crate::accepting::cases(),
         crate::delivering::cases(),
         crate::tenants::cases(),

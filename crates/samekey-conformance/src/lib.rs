@@ -25,6 +25,7 @@ mod claiming;
 mod delivering;
 mod harness;
 mod leases;
+mod operators;
 mod races;
 mod retention;
 mod samples;

@@ -6,12 +6,14 @@
 //! Two mistakes are common. A hash of the raw bytes refuses honest retries whose client wrote the members in another
 //! order. A hash of *parsed* JSON accepts changed ones: most parsers fold `9007199254740993` and `…992` into one double
 //! and keep the last of two members of one name, so a changed amount replays. The canonical form here keeps every digit
-//! (see [`canonical_json`]), and gives up on what is ambiguous: then the raw bytes count.
+//! (see [`canonical_json`]), and gives up on what is ambiguous: then the raw bytes count. An uploaded form is taken apart for
+//! the same reason: its boundary is drawn anew for each attempt, and means nothing.
 //!
 //! How a fingerprint was made is part of the record: its [`Recipe`]. A later release, or a route whose options have
 //! changed, compares by the recipe of the record.
 
 mod json;
+mod multipart;
 mod recipe;
 
 use std::fmt;
@@ -54,7 +56,7 @@ pub struct Request<'a> {
     pub path: &'a str,
     /// The raw query without its `?`; empty where there is none.
     pub query: &'a str,
-    /// The Content-Type; its parameters and its case do not count. Empty where there is none.
+    /// The Content-Type with its parameters; they and its case do not count. Empty where there is none.
     pub content_type: &'a str,
     /// The body, after Content-Encoding was undone.
     pub body: &'a [u8],
@@ -64,6 +66,7 @@ pub struct Request<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Json,
+    Multipart,
     Raw,
 }
 
@@ -71,6 +74,7 @@ impl Form {
     fn name(self) -> &'static [u8] {
         match self {
             Self::Json => b"json",
+            Self::Multipart => b"multipart",
             Self::Raw => b"raw",
         }
     }
@@ -81,10 +85,8 @@ impl Recipe {
     #[must_use]
     pub fn fingerprint(&self, request: &Request<'_>) -> Fingerprint {
         let media_type = media_type(request.content_type);
-        let canonical = (self.reads_json() && is_json(&media_type))
-            .then(|| canonical_json(request.body, self.ignored()))
-            .flatten();
-        let (form, body) = canonical.as_deref().map_or((Form::Raw, request.body), |text| (Form::Json, text));
+        let canonical = self.canonical_form(&media_type, request);
+        let (form, body) = canonical.as_ref().map_or((Form::Raw, request.body), |(form, text)| (*form, text));
         let hash = FramedHash::default()
             .part(self.version().as_bytes())
             .part(request.method.as_bytes())
@@ -94,6 +96,19 @@ impl Recipe {
             .part(form.name())
             .part(body);
         Fingerprint(hash.finish())
+    }
+
+    /// `None` where the raw bytes count: by the recipe, or since the body has no other form.
+    fn canonical_form(&self, media_type: &str, request: &Request<'_>) -> Option<(Form, Vec<u8>)> {
+        if !self.is_canonical() {
+            None
+        } else if is_json(media_type) {
+            canonical_json(request.body, self.ignored()).map(|text| (Form::Json, text))
+        } else if media_type == "multipart/form-data" {
+            multipart::canonical(request.content_type, request.body).map(|text| (Form::Multipart, text))
+        } else {
+            None
+        }
     }
 }
 

@@ -12,8 +12,7 @@ pub(crate) struct FramedHash(Sha256);
 impl FramedHash {
     /// Adds `LP(part)`.
     pub(crate) fn part(mut self, part: &[u8]) -> Self {
-        let length = u32::try_from(part.len()).expect("bodies are bounded far below 4 GiB");
-        self.0.update(length.to_be_bytes());
+        self.0.update(length(part));
         self.0.update(part);
         self
     }
@@ -21,4 +20,14 @@ impl FramedHash {
     pub(crate) fn finish(self) -> [u8; 32] {
         self.0.finalize().into()
     }
+}
+
+/// Writes `LP(part)`.
+pub(crate) fn put(out: &mut Vec<u8>, part: &[u8]) {
+    out.extend_from_slice(&length(part));
+    out.extend_from_slice(part);
+}
+
+fn length(part: &[u8]) -> [u8; 4] {
+    u32::try_from(part.len()).expect("bodies are bounded far below 4 GiB").to_be_bytes()
 }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::lease::retry_after_s;
 use crate::store::RecipeId;
-use crate::{Answer, FencingToken, Fingerprint};
+use crate::{Answer, FencingToken, Fingerprint, UnixMs};
 
 /// The state of a record, as the store keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,7 +42,8 @@ impl RecordState {
 pub struct Record {
     /// Of the latest claim, fence or resolution.
     pub token: FencingToken,
-    /// As its claimer minted it: whether a claim whose answer was lost was one's own.
+    /// As its claimer minted it: whether a claim whose answer was lost was one's own. Nil since an operator freed the key,
+    /// until somebody claims it.
     pub claim: Uuid,
     /// Its state.
     pub state: RecordState,
@@ -75,6 +76,18 @@ pub enum Age {
     Tombstone,
     /// Past that too, and not yet swept: as if it were not there.
     Purgeable,
+}
+
+impl Age {
+    /// The age at `now`. Only a completed record has one: an unknown outcome does not go by age.
+    #[must_use]
+    pub fn of(state: RecordState, expires_at: UnixMs, purge_at: UnixMs, now: UnixMs) -> Self {
+        match state {
+            RecordState::Completed if purge_at <= now => Self::Purgeable,
+            RecordState::Completed if expires_at <= now => Self::Tombstone,
+            _ => Self::Current,
+        }
+    }
 }
 
 /// Whether the outcome of a step hangs in the air.
@@ -166,9 +179,9 @@ impl Record {
         }
     }
 
-    /// A key that an operator freed, and that nobody has used since, takes any request.
+    /// A key that an operator freed, and that nobody has claimed since, takes any request.
     fn is_free(&self) -> bool {
-        self.generation > 0 && self.steps_begun == 0 && self.lease_left.is_zero()
+        self.claim.is_nil() && self.lease_left.is_zero()
     }
 
     fn abandoned(&self, policy: AbandonedWork) -> Decision {

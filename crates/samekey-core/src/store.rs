@@ -10,6 +10,7 @@
 mod error;
 mod join;
 mod known_recipes;
+mod operators;
 mod records;
 mod sending;
 mod write;
@@ -17,6 +18,10 @@ mod write;
 pub use error::{Effect, StoreError};
 pub use join::{Dialect, Join, Value};
 pub use known_recipes::KnownRecipes;
+pub use operators::{
+    ListFilter, Listed, MAX_LOOK, MAX_PAGE, Operators, Outcome, Page, Place, Resolution, Resolved, Shown,
+    ShownStep, StepState,
+};
 pub use records::{
     BegunStep, Claim, ClaimRequest, Claimed, Held, RecipeId, Records, Reply, StepKind, SweepCursor, Swept,
 };

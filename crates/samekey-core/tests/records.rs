@@ -12,7 +12,7 @@ const SEEN: FencingToken = FencingToken(7);
 
 fn in_progress() -> Record {
     Record {
-        claim: uuid::Uuid::nil(),
+        claim: uuid::Uuid::from_u128(1),
         token: SEEN,
         state: RecordState::InProgress,
         generation: 0,
@@ -77,11 +77,12 @@ fn abandoned_work_runs_again_only_where_that_is_harmless() {
 
 #[test]
 fn a_freed_key_takes_any_request_until_somebody_uses_it() {
-    let freed = Record { generation: 1, ..abandoned() };
-    let used = Record { steps_begun: 1, ..freed.clone() };
+    let freed = Record { generation: 1, claim: uuid::Uuid::nil(), ..abandoned() };
+    let used = Record { generation: 1, ..abandoned() };
     let policy = AbandonedWork::AtMostOnce;
     assert_eq!(freed.decide(Sameness::Differs, policy), Decision::TakeOver { seen: SEEN });
-    assert_eq!(used.decide(Sameness::Differs, policy), Decision::Reused);
+    assert_eq!(used.clone().decide(Sameness::Differs, policy), Decision::Reused);
+    assert_eq!(used.decide(Sameness::Same, policy), Decision::BecomesUnknown { seen: SEEN });
 }
 
 #[test]

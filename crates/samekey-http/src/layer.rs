@@ -89,7 +89,7 @@ pub struct IdempotencyLayer<S> {
 impl<S: Records> IdempotencyLayer<S> {
     /// Keys belong to what the authenticating layer left in the request's extensions.
     ///
-    /// ```ignore
+    /// ```text
     /// IdempotencyLayer::scoped_by(keys, |account: &Account| account.id)
     /// ```
     ///

@@ -44,6 +44,8 @@ mod deliveries;
 #[cfg(feature = "tokio-postgres")]
 mod message;
 #[cfg(feature = "tokio-postgres")]
+mod operators;
+#[cfg(feature = "tokio-postgres")]
 mod options;
 #[cfg(feature = "tokio-postgres")]
 mod pool;

@@ -26,11 +26,12 @@ macro_rules! statements {
 
 statements! {
     records:
-        begin_step begun_steps claim claim_within complete complete_within end_lease end_step fence load mark_unknown purge
-        recipe recipe_id recipe_of release renew sweep take_over;
+        begin_step begun_steps claim claim_within complete complete_within end_lease end_step fence load mark_unknown
+        purge recipe recipe_id recipe_of release renew sweep take_over;
     sending:
-        accept api_keys attempts authenticate backlog create_api_key create_project finish known_keys message next_due
-        projects purge_key renew_deliveries revoke_api_key sweep_keys take
+        accept api_keys attempts authenticate backlog create_api_key create_project finish known_keys list_records mark_abandoned message
+        next_due projects purge_key renew_deliveries resolutions resolve_failed resolve_succeeded revoke_api_key show_record
+        show_steps sweep_keys take
 }
 
 /// The text with `samekey.` replaced by the schema's own prefix. The name was checked when it was chosen: it needs no

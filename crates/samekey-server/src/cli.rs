@@ -8,6 +8,7 @@ mod dispatching;
 mod failure;
 mod logging;
 mod options;
+mod schema;
 mod serve;
 mod tenants;
 
@@ -43,6 +44,7 @@ async fn act(samekey: Samekey) -> Result<(), Failure> {
         Command::Migrate(database) => database::open(&database, database::Schema::Migrate).await.map(|_| {
             say("the schema is up to date");
         }),
+        Command::Schema(schema) => schema::print(&schema),
         Command::Projects(projects) => tenants::projects(projects).await,
         Command::ApiKeys(keys) => tenants::api_keys(keys).await,
     }

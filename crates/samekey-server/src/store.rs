@@ -9,9 +9,12 @@ use samekey_core::lease::Lease;
 use samekey_core::message::{
     Accepted, ChannelKind, Finished, MessageId, MessageView, NewMessage, Settled, Take, Taken,
 };
-use samekey_core::store::{Backlog, Messages, Projects, RecipeId, Records, SweepCursor, Swept};
+use samekey_core::store::{
+    Backlog, Held, ListFilter, Messages, Operators, Page, Projects, RecipeId, Records, Resolution, Shown,
+    SweepCursor, Swept,
+};
 use samekey_core::tenant::{ApiKey, ApiKeyHash, Project, ProjectId};
-use samekey_core::{FencingToken, Recipe, StoreError};
+use samekey_core::{Answer, FencingToken, Key, Recipe, Scope, StoreError};
 use samekey_postgres::Postgres;
 use samekey_sqlite::Sqlite;
 
@@ -98,6 +101,33 @@ impl Messages for Store {
 
     async fn ping(&self) -> Result<(), StoreError> {
         chosen!(self, store => store.ping())
+    }
+}
+
+impl Operators for Store {
+    async fn list(&self, filter: &ListFilter) -> Result<Page, StoreError> {
+        chosen!(self, store => store.list(filter))
+    }
+
+    async fn show(&self, scope: &Scope, key: &Key) -> Result<Option<Shown>, StoreError> {
+        chosen!(self, store => store.show(scope, key))
+    }
+
+    async fn resolve_succeeded(
+        &self,
+        seen: &Held,
+        answer: &Answer,
+        by: &Resolution,
+    ) -> Result<bool, StoreError> {
+        chosen!(self, store => store.resolve_succeeded(seen, answer, by))
+    }
+
+    async fn resolve_failed(&self, seen: &Held, by: &Resolution) -> Result<bool, StoreError> {
+        chosen!(self, store => store.resolve_failed(seen, by))
+    }
+
+    async fn mark_abandoned(&self, limit: usize) -> Result<usize, StoreError> {
+        chosen!(self, store => store.mark_abandoned(limit))
     }
 }
 

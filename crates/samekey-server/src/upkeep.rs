@@ -1,10 +1,11 @@
-//! Upkeep: what is past its time is removed, slowly, in small batches, beside everything else.
+//! Upkeep: what is past its time is removed, slowly, in small batches, beside everything else. What nobody came back for, and
+//! may have happened, is marked unknown instead: it waits for a person.
 
 use std::time::Duration;
 
 use metrics::counter;
 use samekey_core::StoreError;
-use samekey_core::store::{Messages, SweepCursor};
+use samekey_core::store::{Messages, Operators, SweepCursor};
 
 use crate::store::Store;
 
@@ -30,6 +31,31 @@ pub async fn run(store: Store) {
                 Err(error) => tracing::warn!(%error, "the sweep was broken off; it goes on in a minute"),
             }
         }
+        match mark_abandoned(&store).await {
+            Ok(0) => {}
+            Ok(marked) => {
+                counter!("samekey_abandoned_records_total").increment(marked);
+                tracing::warn!(
+                    marked,
+                    "abandoned records are unknown now: see `samekey keys list --state unknown`"
+                );
+            }
+            Err(error) => {
+                tracing::warn!(%error, "abandoned records were not all marked; it goes on in a minute");
+            }
+        }
+    }
+}
+
+async fn mark_abandoned(store: &Store) -> Result<u64, StoreError> {
+    let mut marked = 0;
+    loop {
+        let batch = store.mark_abandoned(BATCH).await?;
+        marked += batch as u64;
+        if batch < BATCH {
+            return Ok(marked);
+        }
+        tokio::time::sleep(PAUSE).await;
     }
 }
 

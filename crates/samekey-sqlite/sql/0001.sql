@@ -19,7 +19,7 @@ CREATE TABLE record (
   scope       BLOB    NOT NULL CHECK (length(scope) BETWEEN 1 AND 64),
   key         BLOB    NOT NULL CHECK (length(key) BETWEEN 1 AND 255),
   token       INTEGER NOT NULL,
-  claim       BLOB    NOT NULL CHECK (length(claim) = 16),
+  claim       BLOB    NOT NULL CHECK (length(claim) = 16), -- nil: an operator freed the key, and nobody has claimed it since
   state       INTEGER NOT NULL CHECK (state IN (1, 2, 3)), -- in progress, completed, unknown
   lease_until INTEGER,
   expires_at  INTEGER NOT NULL,
@@ -47,6 +47,17 @@ CREATE TABLE step (
   result  BLOB,
   PRIMARY KEY (record, name)
 ) STRICT;
+
+-- How people settled records. Leaves with the record.
+CREATE TABLE resolution (
+  record  INTEGER NOT NULL,
+  token   INTEGER NOT NULL,         -- that it took
+  at      INTEGER NOT NULL,
+  outcome INTEGER NOT NULL CHECK (outcome IN (1, 2)), -- succeeded, failed
+  who     TEXT    NOT NULL CHECK (who <> ''),
+  why     TEXT    NOT NULL CHECK (why <> ''),
+  PRIMARY KEY (record, token)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE project (
   id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, created_at INTEGER NOT NULL

@@ -22,8 +22,7 @@ pub(crate) fn claim(turn: &Turn<'_>, wish: &ClaimRequest) -> Result<Claimed, Sto
         if record.age != Age::Purgeable {
             return Ok(Claimed::Met(Box::new(record)));
         }
-        turn.execute("DELETE FROM step WHERE record = ?1", [id])?;
-        turn.execute("DELETE FROM record WHERE id = ?1", [id])?;
+        sweep::remove_record(turn, id)?;
     }
     let token = turn.tokens(1)?;
     let expires_at = turn.now + as_millis(wish.retention);
@@ -46,7 +45,7 @@ pub(crate) fn claim(turn: &Turn<'_>, wish: &ClaimRequest) -> Result<Claimed, Sto
     Ok(Claimed::Won(Claim { token: FencingToken(token), generation: 0, steps_begun: 0 }))
 }
 
-/// Another fingerprint only for a key that an operator freed and nobody has used since. Late in its retention, the record
+/// Another fingerprint only for a key that an operator freed and nobody has claimed since. Late in its retention, the record
 /// starts it anew.
 fn take_over(turn: &Turn<'_>, wish: &ClaimRequest, seen: FencingToken) -> Result<Option<Claim>, StoreError> {
     let Some(Found { id, record, .. }) = find(turn.db, turn.now, &wish.scope, &wish.key)? else {
@@ -54,7 +53,7 @@ fn take_over(turn: &Turn<'_>, wish: &ClaimRequest, seen: FencingToken) -> Result
     };
     let abandoned =
         record.token == seen && record.state == RecordState::InProgress && record.lease_left.is_zero();
-    let free = record.generation > 0 && record.steps_begun == 0;
+    let free = record.claim.is_nil();
     if !abandoned || !(free || record.fingerprint == wish.fingerprint) {
         return Ok(None);
     }

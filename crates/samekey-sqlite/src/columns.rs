@@ -7,7 +7,7 @@ use rusqlite::Row;
 use rusqlite::types::FromSql;
 use samekey_core::record::{Age, Record, RecordState, StepInDoubt};
 use samekey_core::store::RecipeId;
-use samekey_core::{Answer, FencingToken, Fingerprint, StoreError};
+use samekey_core::{Answer, FencingToken, Fingerprint, StoreError, UnixMs};
 use uuid::Uuid;
 
 use crate::error::{self, unreadable};
@@ -70,10 +70,6 @@ pub(crate) fn record(row: &Row<'_>, now: i64) -> Result<Record, StoreError> {
         lease_left: millis(lease_until.unwrap_or(now) - now),
         status: column(row, "status")?,
         answer: answer.map(Answer::decode).transpose().map_err(unreadable)?,
-        age: match state {
-            RecordState::Completed if purge_at <= now => Age::Purgeable,
-            RecordState::Completed if expires_at <= now => Age::Tombstone,
-            _ => Age::Current,
-        },
+        age: Age::of(state, UnixMs(expires_at), UnixMs(purge_at), UnixMs(now)),
     })
 }

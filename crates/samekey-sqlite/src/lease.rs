@@ -14,6 +14,26 @@ fn change(turn: &Turn<'_>, sql: &str, held: &Held) -> Result<bool, StoreError> {
     turn.execute(sql, values).map(|rows| rows > 0)
 }
 
+fn delete_released(turn: &Turn<'_>, held: &Held) -> Result<bool, StoreError> {
+    let rows = turn.execute(
+        "DELETE FROM record
+          WHERE scope = ?1 AND key = ?2 AND token = ?3 AND state = 1 AND steps_begun = 0 AND generation = 0",
+        (held.scope.as_bytes(), held.key.as_bytes(), held.token.0),
+    )?;
+    Ok(rows > 0)
+}
+
+/// A key that an operator freed before is free again instead: its generation must not be forgotten, or the next attempt would
+/// have the derived keys of the one that failed.
+fn free_again(turn: &Turn<'_>, held: &Held) -> Result<bool, StoreError> {
+    let rows = turn.execute(
+        "UPDATE record SET token = ?4, claim = zeroblob(16), lease_until = ?5
+          WHERE scope = ?1 AND key = ?2 AND token = ?3 AND state = 1 AND steps_begun = 0 AND generation > 0",
+        (held.scope.as_bytes(), held.key.as_bytes(), held.token.0, turn.tokens(1)?, turn.now),
+    )?;
+    Ok(rows > 0)
+}
+
 impl Sqlite {
     /// The token stays, so that a stalled owner can still bring the true answer by completing.
     pub(crate) async fn mark_abandoned_unknown(&self, seen: &Held) -> Result<bool, StoreError> {
@@ -32,9 +52,7 @@ impl Sqlite {
 
     pub(crate) async fn released(&self, held: &Held) -> Result<bool, StoreError> {
         let held = held.clone();
-        let sql = "DELETE FROM record
-                    WHERE scope = ?1 AND key = ?2 AND token = ?3 AND state = 1 AND steps_begun = 0 AND ?4 = ?4";
-        self.writer.run(move |turn| change(turn, sql, &held)).await
+        self.writer.run(move |turn| Ok(delete_released(turn, &held)? || free_again(turn, &held)?)).await
     }
 
     pub(crate) async fn renew_claims(

@@ -27,6 +27,7 @@ mod lease;
 mod look;
 mod message;
 mod migrate;
+mod operators;
 mod readers;
 mod recipes;
 mod steps;

@@ -18,11 +18,19 @@ const MIGRATIONS: [(&str, i64); SCHEMA_VERSION as usize] = [(include_str!("../sq
 /// Marks the file as ours (`PRAGMA application_id`).
 const APPLICATION_ID: i64 = 0x534d_4b59;
 
-/// The whole schema as SQL, for people's own migration tools.
+/// The whole schema as SQL, for people's own migration tools. Needs SQLite 3.37, for its strict tables.
+///
+/// The clock's anchor is of no boot: the first process that opens the file anchors it anew.
 #[must_use]
 pub fn schema_sql() -> String {
-    let texts: Vec<&str> = MIGRATIONS.into_iter().map(|(text, _)| text).collect();
-    format!("PRAGMA application_id = {APPLICATION_ID};\n{}", texts.join("\n"))
+    let (texts, oldest): (Vec<&str>, Vec<i64>) = MIGRATIONS.into_iter().unzip();
+    let readable_by = oldest.last().copied().unwrap_or_default();
+    format!(
+        "PRAGMA application_id = {APPLICATION_ID};\n\n{}\n\
+         INSERT INTO meta (one, schema, readable_by, token, boot, wall_ms, boot_ms, rate_ppm)\n\
+         VALUES (1, {SCHEMA_VERSION}, {readable_by}, 0, '', 0, 0, 0);\n",
+        texts.join("\n")
+    )
 }
 
 /// Recognises the file, sets the connection up, and brings the schema up to date where that is allowed.
@@ -132,6 +140,17 @@ mod tests {
         Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
         assert!(refusal(&text).contains("no SQLite database"));
         assert!(refusal(&foreign).contains("another program"));
+    }
+
+    #[test]
+    fn a_file_that_was_made_by_hand_is_accepted_and_its_clock_is_set() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.db");
+        Connection::open(&path).unwrap().execute_batch(&schema_sql()).unwrap();
+        let mut connection = writer::connect(&path, OldSchema::Refuse).unwrap();
+        bring_up(&mut connection, OldSchema::Refuse).unwrap();
+        let anchor = writer::read_anchor(&connection).unwrap();
+        assert!(anchor.wall_ms >= clock::read().wall_ms - 60_000, "{anchor:?}");
     }
 
     #[test]

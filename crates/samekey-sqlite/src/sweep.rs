@@ -14,11 +14,14 @@ pub(crate) enum Kept {
 }
 
 impl Kept {
-    /// The ids and times of what is past its time, oldest first.
+    /// The ids and times of what is past its time, oldest first. Of the records: completed ones, and those that nobody came
+    /// back for and that have begun no step.
     fn old(self) -> &'static str {
         match self {
             Self::Records => {
-                "SELECT id, purge_at FROM record WHERE purge_at >= ?1 AND purge_at <= ?2 AND state = 2 ORDER BY purge_at LIMIT ?3"
+                "SELECT id, purge_at FROM record WHERE purge_at >= ?1 AND purge_at <= ?2
+                    AND (state = 2 OR (state = 1 AND lease_until <= ?2 AND steps_begun = 0))
+                  ORDER BY purge_at LIMIT ?3"
             }
             Self::MessageKeys => {
                 "SELECT id, purge_at FROM message_key WHERE purge_at >= ?1 AND purge_at <= ?2 ORDER BY purge_at LIMIT ?3"
@@ -28,16 +31,21 @@ impl Kept {
 
     fn remove(self, turn: &Turn<'_>, id: i64) -> Result<(), StoreError> {
         match self {
-            Self::Records => {
-                turn.execute("DELETE FROM step WHERE record = ?1", [id])?;
-                turn.execute("DELETE FROM record WHERE id = ?1", [id])?;
-            }
+            Self::Records => remove_record(turn, id)?,
             Self::MessageKeys => {
                 turn.execute("DELETE FROM message_key WHERE id = ?1", [id])?;
             }
         }
         Ok(())
     }
+}
+
+/// Nothing of a record stays.
+pub(crate) fn remove_record(turn: &Turn<'_>, id: i64) -> Result<(), StoreError> {
+    turn.execute("DELETE FROM step WHERE record = ?1", [id])?;
+    turn.execute("DELETE FROM resolution WHERE record = ?1", [id])?;
+    turn.execute("DELETE FROM record WHERE id = ?1", [id])?;
+    Ok(())
 }
 
 fn sweep(turn: &Turn<'_>, kept: Kept, from: SweepCursor, limit: usize) -> Result<Swept, StoreError> {

@@ -3,8 +3,10 @@
 //! You send a request that triggers an e-mail, a push, an SMS or a payment; the connection drops; you do not know whether
 //! the server got it. You must retry, so a repeat must do nothing.
 //!
-//! This is the crate that a Rust service adds. It re-exports the rules ([`core`]) and, behind a feature each, the stores
-//! that keep them: `postgres` and `sqlite`. The sending service with its binary is the crate `samekey-server`.
+//! This is the crate that a Rust service adds. Choose the store beside the driver that your handlers use: the features
+//! `postgres` (tokio-postgres), `sqlite` (rusqlite), `sqlx-postgres` and `sqlx-sqlite`. Each has a module of its own here with
+//! the store and the `Attempt` that handlers take; [`IdempotencyLayer`] goes around the route. The sending service with its
+//! binary is the crate `samekey-server`.
 //!
 //! ```
 //! use samekey::{Key, Recipe};
@@ -24,7 +26,51 @@
 
 pub use samekey_core as core;
 pub use samekey_core::{Effect, Fingerprint, Key, Recipe, Scope, StoreError};
+#[cfg(feature = "http")]
+pub use samekey_http::{
+    Attempt as HttpAttempt, Completed, Counts, Error, IdempotencyLayer, Keys, Problem, Ran, RunError,
+};
+
+/// Records in PostgreSQL, beside handlers that use `tokio-postgres`, with any pool.
 #[cfg(feature = "postgres")]
-pub use samekey_postgres as postgres;
+pub mod postgres {
+    pub use samekey_postgres::*;
+
+    /// One request that carries a key, in the handler's hands.
+    #[cfg(feature = "http")]
+    pub type Attempt = samekey_http::Attempt<Postgres>;
+}
+
+/// Records in an SQLite file, beside handlers that use `rusqlite`.
 #[cfg(feature = "sqlite")]
-pub use samekey_sqlite as sqlite;
+pub mod sqlite {
+    pub use samekey_sqlite::*;
+
+    /// One request that carries a key, in the handler's hands.
+    #[cfg(feature = "http")]
+    pub type Attempt = samekey_http::Attempt<Sqlite>;
+}
+
+/// Records beside handlers that use `sqlx`, whose transactions they join.
+#[cfg(any(feature = "sqlx-postgres", feature = "sqlx-sqlite"))]
+pub mod sqlx {
+    /// In PostgreSQL.
+    #[cfg(feature = "sqlx-postgres")]
+    pub mod postgres {
+        pub use samekey_sqlx::postgres::*;
+
+        /// One request that carries a key, in the handler's hands.
+        #[cfg(feature = "http")]
+        pub type Attempt = samekey_http::Attempt<Postgres>;
+    }
+
+    /// In an SQLite file.
+    #[cfg(feature = "sqlx-sqlite")]
+    pub mod sqlite {
+        pub use samekey_sqlx::sqlite::*;
+
+        /// One request that carries a key, in the handler's hands.
+        #[cfg(feature = "http")]
+        pub type Attempt = samekey_http::Attempt<Sqlite>;
+    }
+}

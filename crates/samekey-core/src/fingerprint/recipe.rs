@@ -62,7 +62,7 @@ fn unescape(segment: &str) -> Option<String> {
 /// How a fingerprint is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipe {
-    reads_json: bool,
+    canonical: bool,
     ignored: Vec<Pointer>,
 }
 
@@ -75,28 +75,29 @@ pub struct UnknownRecipe(pub String);
 const VERSION: &str = "1";
 
 impl Recipe {
-    /// JSON bodies in canonical form, everything else raw.
+    /// JSON bodies and forms in canonical form, everything else raw.
     #[must_use]
     pub fn canonical() -> Self {
-        Self { reads_json: true, ignored: Vec::new() }
+        Self { canonical: true, ignored: Vec::new() }
     }
 
     /// Every body raw.
     #[must_use]
     pub fn raw() -> Self {
-        Self { reads_json: false, ignored: Vec::new() }
+        Self { canonical: false, ignored: Vec::new() }
     }
 
     /// As [`Recipe::canonical`], with some members left out.
     #[must_use]
     pub fn ignoring(pointers: impl IntoIterator<Item = Pointer>) -> Self {
-        Self { reads_json: true, ignored: pointers.into_iter().collect() }
+        Self { canonical: true, ignored: pointers.into_iter().collect() }
     }
 
-    /// The text that a record keeps: `1 json /a /b`, pointers percent-encoded where they hold a space or a percent sign.
+    /// The text that a record keeps: `1 json /a /b`, where `json` stands for every canonical form; pointers percent-encoded
+    /// where they hold a space or a percent sign.
     #[must_use]
     pub fn made_of(&self) -> String {
-        let mut text = format!("{VERSION} {}", if self.reads_json { "json" } else { "raw" });
+        let mut text = format!("{VERSION} {}", if self.canonical { "json" } else { "raw" });
         for pointer in &self.ignored {
             let escaped = pointer.text.replace('%', "%25").replace(' ', "%20");
             write!(text, " {escaped}").expect("writing to a string does not fail");
@@ -114,7 +115,7 @@ impl Recipe {
         if words.next() != Some(VERSION) {
             return Err(unknown());
         }
-        let reads_json = match words.next() {
+        let canonical = match words.next() {
             Some("json") => true,
             Some("raw") => false,
             _ => return Err(unknown()),
@@ -122,15 +123,15 @@ impl Recipe {
         let ignored = words
             .map(|word| Pointer::new(&word.replace("%20", " ").replace("%25", "%")).map_err(|_| unknown()))
             .collect::<Result<_, _>>()?;
-        Ok(Self { reads_json, ignored })
+        Ok(Self { canonical, ignored })
     }
 
     pub(crate) fn version(&self) -> &'static str {
         VERSION
     }
 
-    pub(crate) fn reads_json(&self) -> bool {
-        self.reads_json
+    pub(crate) fn is_canonical(&self) -> bool {
+        self.canonical
     }
 
     pub(crate) fn ignored(&self) -> &[Pointer] {

@@ -208,6 +208,9 @@ pub trait Records: Clone + Send + Sync + 'static {
     fn complete(&self, held: &Held, answer: &Answer) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// Gives the key back because nothing happened. Says whether it did: not once a step was begun.
+    ///
+    /// A record whose key an operator freed before stays, and is free again: without it, the next attempt would have the
+    /// derived keys of the one that failed.
     fn release(&self, held: &Held) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
     /// Ends the lease at once, so that the next attempt resumes without waiting. Says whether it did.
@@ -221,7 +224,8 @@ pub trait Records: Clone + Send + Sync + 'static {
         lease: Lease,
     ) -> impl Future<Output = Result<Option<FencingToken>, StoreError>> + Send;
 
-    /// Removes one bounded batch of completed records past their tombstone, with their steps and answers.
+    /// Removes one bounded batch of records past their time: completed ones with their steps and answers, and abandoned ones
+    /// that have begun no step.
     fn sweep(
         &self,
         from: SweepCursor,

@@ -134,6 +134,10 @@ impl<S: Records> Engine<S> {
                     return Verdict::Run(claim);
                 }
                 Ok(Claimed::Met(record)) => *record,
+                // Another process's claim of this very key is being committed.
+                Err(error) if matches!(*error, StoreError::Busy { .. }) => {
+                    return Verdict::Refused(Refusal::InProgress { retry_after_s: 1 });
+                }
                 Err(error) => return Verdict::Refused(Refusal::Store(error)),
             };
             let (fingerprint, recipe) = (record.fingerprint, record.recipe);

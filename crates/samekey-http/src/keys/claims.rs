@@ -72,7 +72,7 @@ impl<S: Records> Engine<S> {
             let mut queue = self.claims.lock();
             if queue.waiting.len() >= MAX_WAITING {
                 let source = "more claims wait than the store can take".into();
-                return Err(Arc::new(StoreError::Busy { source }));
+                return Err(Arc::new(StoreError::Away { effect: Effect::NotApplied, source }));
             }
             queue.waiting.push_back(Waiting { wish, answer });
             let starts = queue.lanes < LANES;
@@ -92,19 +92,28 @@ async fn lane<S: Records>(engine: Arc<Engine<S>>) {
     while let Some(group) = engine.claims.next() {
         let (wishes, answers): (Vec<_>, Vec<_>) =
             group.into_iter().map(|waiting| (waiting.wish, waiting.answer)).unzip();
-        match claim_repeatedly(&engine.store, &wishes).await {
-            Ok(claimed) => {
-                for (answer, claimed) in answers.into_iter().zip(claimed) {
-                    // Nobody waits: an attempt's task does not go away before its claim is answered.
-                    let _ = answer.send(Ok(claimed));
-                }
+        for (answer, claimed) in answers.into_iter().zip(claim_together(&engine.store, wishes).await) {
+            // Nobody waits: an attempt's task does not go away before its claim is answered.
+            let _ = answer.send(claimed);
+        }
+    }
+}
+
+/// One key whose other transaction takes long must not hold up its neighbours: then each is asked for alone.
+async fn claim_together<S: Records>(store: &S, wishes: Vec<ClaimRequest>) -> Vec<Answer> {
+    match claim_repeatedly(store, &wishes).await {
+        Ok(claimed) => claimed.into_iter().map(Ok).collect(),
+        Err(StoreError::Busy { .. }) if wishes.len() > 1 => {
+            let mut answers = Vec::with_capacity(wishes.len());
+            for wish in wishes {
+                let claimed = claim_repeatedly(store, &[wish]).await;
+                answers.push(claimed.map(|mut one| one.remove(0)).map_err(Arc::new));
             }
-            Err(error) => {
-                let error = Arc::new(error);
-                for answer in answers {
-                    let _ = answer.send(Err(error.clone()));
-                }
-            }
+            answers
+        }
+        Err(error) => {
+            let error = Arc::new(error);
+            wishes.iter().map(|_| Err(error.clone())).collect()
         }
     }
 }

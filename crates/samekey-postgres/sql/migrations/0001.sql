@@ -23,7 +23,8 @@ CREATE TABLE samekey.record (
   state       smallint         NOT NULL CHECK (state IN (1, 2, 3)),  -- in progress, completed, unknown
   status      smallint,                     -- of the response; stays readable as a tombstone
   recipe      smallint         NOT NULL,
-  claim       uuid             NOT NULL,    -- minted by the claimer before the statement: "is this claim mine?"
+  claim       uuid             NOT NULL,    -- minted by the claimer before the statement: "is this claim mine?"; nil: an operator
+                                            -- freed the key, and nobody has claimed it since
   fingerprint bytea            NOT NULL CHECK (octet_length(fingerprint) = 32),
   scope       bytea            NOT NULL CHECK (octet_length(scope) BETWEEN 1 AND 64),
   key         bytea            NOT NULL CHECK (octet_length(key) BETWEEN 1 AND 255),
@@ -131,6 +132,38 @@ BEGIN
   IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
     PERFORM set_config('synchronous_commit', 'on', true);
   END IF;
+END $$;
+
+-- How people settled records. Leaves with the record.
+CREATE TABLE samekey.resolution (
+  scope   bytea       NOT NULL,
+  key     bytea       NOT NULL,
+  token   bigint      NOT NULL,             -- that it took
+  at      timestamptz NOT NULL DEFAULT now(),
+  outcome smallint    NOT NULL CHECK (outcome IN (1, 2)), -- succeeded, failed
+  who     text        NOT NULL CHECK (who <> ''),
+  why     text        NOT NULL CHECK (why <> ''),
+  PRIMARY KEY (scope, key, token)
+);
+
+-- Settles a record as not done: its key is free. A function, since its statements must not share a snapshot: a step that was
+-- begun while the first one waited for the record's row is seen by the second.
+CREATE FUNCTION samekey.resolve_failed(p_scope bytea, p_key bytea, p_token bigint, p_who text, p_why text)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE v_token bigint;
+BEGIN
+  UPDATE samekey.record
+     SET token = nextval('samekey.token'), claim = '00000000-0000-0000-0000-000000000000', state = 1,
+         lease_until = clock_timestamp(), generation = generation + 1, steps_begun = 0,
+         expires_at = now() + retention_s * interval '1 second',
+         purge_at = now() + retention_s * interval '1 second' + (purge_at - expires_at)
+   WHERE scope = p_scope AND key = p_key AND token = p_token
+     AND (state = 3 OR (state = 1 AND lease_until <= clock_timestamp()))
+  RETURNING token INTO v_token;
+  IF NOT FOUND THEN RETURN false; END IF;
+  DELETE FROM samekey.step WHERE scope = p_scope AND key = p_key;
+  INSERT INTO samekey.resolution (scope, key, token, outcome, who, why) VALUES (p_scope, p_key, v_token, 2, p_who, p_why);
+  RETURN true;
 END $$;
 
 CREATE TABLE samekey.project (

@@ -42,6 +42,10 @@ fn describe() {
     describe_counter!("samekey_deliveries_total", "Deliveries that became final, by channel and state");
     describe_counter!("samekey_lease_losses_total", "Attempts that ended after their lease, by channel");
     describe_counter!("samekey_swept_keys_total", "Message keys removed after their retention");
+    describe_counter!(
+        "samekey_abandoned_records_total",
+        "Records that nobody came back for in time, and that are unknown now"
+    );
     describe_gauge!(
         "samekey_backlog_due",
         "Deliveries due and not in hand, by channel (counted up to 100,000)"

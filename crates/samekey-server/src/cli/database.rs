@@ -30,7 +30,7 @@ pub(super) async fn open(database: &Database, schema: Schema) -> Result<Store, F
     let url = database.database.clone().unwrap_or_else(default);
     match url.split_once(':') {
         Some(("sqlite", path)) => open_sqlite(path.strip_prefix("//").unwrap_or(path), schema).await,
-        Some(("postgres" | "postgresql", _)) => open_postgres(&url, database.connections, schema).await,
+        Some(("postgres" | "postgresql", _)) => open_postgres(&url, database, schema).await,
         _ => Err(Failure::new("--database is neither `sqlite:PATH` nor `postgres://…`")),
     }
 }
@@ -52,10 +52,12 @@ async fn open_sqlite(path: &str, schema: Schema) -> Result<Store, Failure> {
     Ok(Store::Sqlite(store))
 }
 
-async fn open_postgres(url: &str, connections: usize, schema: Schema) -> Result<Store, Failure> {
+async fn open_postgres(url: &str, database: &Database, schema: Schema) -> Result<Store, Failure> {
     let options = samekey_postgres::Options::from_url(url)
         .map_err(|error| Failure::new(format!("--database: {error}")))?
-        .with_connections(connections);
+        .with_connections(database.connections)
+        .in_schema(&database.schema_name)
+        .map_err(|error| Failure::new(format!("--schema-name: {error}")))?;
     let opened = match schema {
         Schema::Migrate => Postgres::migrate(&options).await,
         Schema::Require => Postgres::open(&options).await,

@@ -30,6 +30,8 @@ pub(super) enum Command {
     Dispatch(Box<Dispatch>),
     /// Create or upgrade the schema, and end.
     Migrate(Database),
+    /// Print the schema as SQL, for a migration tool of your own.
+    Schema(Schema),
     /// Projects: whose messages they are.
     Projects(Projects),
     /// API keys: how a project proves itself.
@@ -100,6 +102,10 @@ pub(super) struct Database {
     /// Connections to PostgreSQL.
     #[arg(long, env = "SAMEKEY_CONNECTIONS", default_value_t = 8)]
     pub(super) connections: usize,
+
+    /// The schema in PostgreSQL that everything is kept in.
+    #[arg(long, env = "SAMEKEY_SCHEMA", value_name = "NAME", default_value = "samekey")]
+    pub(super) schema_name: String,
 
     /// Refuse to start on an old schema, instead of upgrading it.
     #[arg(long, env = "SAMEKEY_NO_MIGRATE")]
@@ -183,6 +189,25 @@ pub(super) enum LogFormat {
     Text,
     /// A JSON object a line.
     Json,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Schema {
+    #[command(subcommand)]
+    pub(super) of: SchemaOf,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum SchemaOf {
+    /// For PostgreSQL: `samekey schema postgres | psql …`. The role that serves then needs no right to create anything:
+    /// USAGE on the schema and its sequences, SELECT, INSERT, UPDATE and DELETE on its tables.
+    Postgres {
+        /// The schema that everything is kept in.
+        #[arg(long, env = "SAMEKEY_SCHEMA", value_name = "NAME", default_value = "samekey")]
+        schema: String,
+    },
+    /// For SQLite: `samekey schema sqlite | sqlite3 samekey.db`.
+    Sqlite,
 }
 
 #[derive(Debug, Args)]

@@ -5,5 +5,6 @@ mod bad_input;
 mod deliveries;
 mod main_job;
 mod operations;
+mod schema;
 mod service;
 mod tenants;
