@@ -6,6 +6,7 @@
 mod database;
 mod dispatching;
 mod failure;
+mod keys;
 mod logging;
 mod options;
 mod schema;
@@ -13,8 +14,10 @@ mod serve;
 mod tenants;
 
 use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
 
 use clap::Parser;
+use samekey_core::UnixMs;
 
 pub use failure::Failure;
 use options::{Command, Samekey};
@@ -47,6 +50,7 @@ async fn act(samekey: Samekey) -> Result<(), Failure> {
         Command::Schema(schema) => schema::print(&schema),
         Command::Projects(projects) => tenants::projects(projects).await,
         Command::ApiKeys(keys) => tenants::api_keys(keys).await,
+        Command::Keys(keys) => keys::keys(keys).await,
     }
 }
 
@@ -55,4 +59,10 @@ fn say(line: &str) {
     use std::io::Write as _;
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+/// A point in time, in UTC and whole seconds.
+fn date(at: UnixMs) -> String {
+    let since = Duration::from_millis(u64::try_from(at.0).unwrap_or_default());
+    humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + since).to_string()
 }

@@ -37,7 +37,8 @@ pub(super) async fn open(database: &Database, schema: Schema) -> Result<Store, F
 
 async fn open_sqlite(path: &str, schema: Schema) -> Result<Store, Failure> {
     let path = Path::new(path);
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|_| schema == Schema::Migrate) {
         std::fs::create_dir_all(folder)
             .map_err(|error| Failure::new(format!("{} cannot be created: {error}", folder.display())))?;
     }

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::keys::Keys;
+
 /// Accept a message once, deliver it once.
 ///
 /// Try it:  samekey serve --dev
@@ -36,6 +38,7 @@ pub(super) enum Command {
     Projects(Projects),
     /// API keys: how a project proves itself.
     ApiKeys(ApiKeys),
+    Keys(Keys),
 }
 
 #[derive(Debug, Args)]

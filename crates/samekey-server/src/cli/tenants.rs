@@ -1,13 +1,10 @@
 //! `samekey projects` and `samekey api-keys`.
 
-use std::time::{Duration, SystemTime};
-
-use samekey_core::UnixMs;
 use samekey_core::store::Projects as _;
 use samekey_core::tenant::{ApiKeyHash, Project};
 
 use super::options::{ApiKeyAction, ApiKeys, Database, ProjectAction, Projects};
-use super::{Failure, database, say};
+use super::{Failure, database, date, say};
 use crate::random;
 use crate::store::Store;
 
@@ -92,9 +89,4 @@ fn random_letters() -> String {
         letters.extend(even.map(|byte| char::from(LETTERS[usize::from(byte) % 62])).take(32 - letters.len()));
     }
     letters
-}
-
-fn date(at: UnixMs) -> String {
-    let since = Duration::from_millis(u64::try_from(at.0).unwrap_or_default());
-    humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + since).to_string()
 }

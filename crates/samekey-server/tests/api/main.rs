@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod deliveries;
+mod keys;
 mod main_job;
 mod operations;
 mod schema;
