@@ -5,10 +5,11 @@ use samekey_core::message::{Accepted, KnownKey, NewMessage};
 use samekey_core::store::Messages;
 use samekey_core::tenant::ProjectId;
 
-use crate::harness::{Bench, Harness, cases};
+use crate::case::cases;
+use crate::harness::{Bench, Harness};
 use crate::samples::{fingerprint, keyed, message, take};
 
-cases! {
+cases! { over Harness:
     a_key_is_taken_once_and_names_the_first_message
     messages_that_are_handed_in_again_are_recognised_and_stored_once
     duplicates_in_one_call_have_one_winner_and_answers_come_in_order

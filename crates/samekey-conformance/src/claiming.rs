@@ -5,10 +5,11 @@ use samekey_core::store::{Claimed, Records};
 use samekey_core::{Answer, Recipe, Scope, StoreError};
 use uuid::Uuid;
 
-use crate::harness::{Bench, Harness, cases};
+use crate::case::cases;
+use crate::harness::{Bench, RecordsHarness};
 use crate::samples::{abandon, answer, claim, fingerprint, held, recipe, win, wish};
 
-cases! {
+cases! { over RecordsHarness:
     the_second_claim_meets_the_first
     a_claim_whose_answer_was_lost_is_recognised
     duplicates_in_one_batch_have_one_winner_and_answers_come_in_order
@@ -22,7 +23,7 @@ cases! {
     load_looks_and_does_not_claim
 }
 
-async fn the_second_claim_meets_the_first<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn the_second_claim_meets_the_first<H: RecordsHarness>(Bench { store, .. }: Bench<H>) {
     let (first, second) = (wish("k"), wish("k"));
     let won = win(&store, &first).await;
     assert_eq!((won.generation, won.steps_begun), (0, 0));
@@ -32,13 +33,13 @@ async fn the_second_claim_meets_the_first<H: Harness>(Bench { store, .. }: Bench
     assert!(record.lease_left > first.lease.length() / 2 && record.lease_left <= first.lease.length());
 }
 
-async fn a_claim_whose_answer_was_lost_is_recognised<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_claim_whose_answer_was_lost_is_recognised<H: RecordsHarness>(Bench { store, .. }: Bench<H>) {
     let wish = wish("k");
     let first = win(&store, &wish).await;
     assert_eq!(win(&store, &wish).await, first);
 }
 
-async fn duplicates_in_one_batch_have_one_winner_and_answers_come_in_order<H: Harness>(
+async fn duplicates_in_one_batch_have_one_winner_and_answers_come_in_order<H: RecordsHarness>(
     Bench { store, .. }: Bench<H>,
 ) {
     let wishes = vec![wish("b"), wish("a"), wish("b"), wish("c"), wish("a")];
@@ -57,7 +58,9 @@ async fn duplicates_in_one_batch_have_one_winner_and_answers_come_in_order<H: Ha
     }
 }
 
-async fn keys_are_compared_byte_for_byte_and_scopes_are_apart<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn keys_are_compared_byte_for_byte_and_scopes_are_apart<H: RecordsHarness>(
+    Bench { store, .. }: Bench<H>,
+) {
     for key in ["k", "K", "k ", " k", "k\\", "k'", "%"] {
         win(&store, &wish(key)).await;
     }
@@ -68,7 +71,7 @@ async fn keys_are_compared_byte_for_byte_and_scopes_are_apart<H: Harness>(Bench 
     win(&store, &other).await;
 }
 
-async fn a_completed_record_replays_its_bytes<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_completed_record_replays_its_bytes<H: RecordsHarness>(Bench { store, .. }: Bench<H>) {
     for (key, answer) in
         [("full", answer()), ("empty", Answer::bare(204)), ("bare", Answer { body: None, ..answer() })]
     {
@@ -86,7 +89,7 @@ async fn a_completed_record_replays_its_bytes<H: Harness>(Bench { store, .. }: B
     }
 }
 
-async fn completing_twice_is_refused<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn completing_twice_is_refused<H: RecordsHarness>(Bench { store, .. }: Bench<H>) {
     let wish = wish("k");
     let mine = held(&wish, win(&store, &wish).await);
     store.complete(&mine, &answer()).await.unwrap();
@@ -96,14 +99,16 @@ async fn completing_twice_is_refused<H: Harness>(Bench { store, .. }: Bench<H>) 
     assert_eq!(record.answer, Some(answer()));
 }
 
-async fn a_completed_record_keeps_no_claim_of_its_own_claimer<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_completed_record_keeps_no_claim_of_its_own_claimer<H: RecordsHarness>(
+    Bench { store, .. }: Bench<H>,
+) {
     let wish = wish("k");
     let mine = held(&wish, win(&store, &wish).await);
     store.complete(&mine, &answer()).await.unwrap();
     assert!(matches!(claim(&store, &wish).await, Claimed::Met(_)), "the work would run again");
 }
 
-async fn release_gives_the_key_back_and_tokens_only_grow<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn release_gives_the_key_back_and_tokens_only_grow<H: RecordsHarness>(Bench { store, .. }: Bench<H>) {
     let mut last = None;
     for _ in 0..5 {
         let wish = wish("k");
@@ -116,7 +121,7 @@ async fn release_gives_the_key_back_and_tokens_only_grow<H: Harness>(Bench { sto
     }
 }
 
-async fn a_completed_record_is_never_released<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_completed_record_is_never_released<H: RecordsHarness>(Bench { store, .. }: Bench<H>) {
     let wish = wish("k");
     let mine = held(&wish, win(&store, &wish).await);
     store.complete(&mine, &answer()).await.unwrap();
@@ -126,7 +131,7 @@ async fn a_completed_record_is_never_released<H: Harness>(Bench { store, .. }: B
     assert!(store.load(&wish.scope, &wish.key).await.unwrap().is_some());
 }
 
-async fn recipes_are_kept_once_and_come_back<H: Harness>(Bench { store, address }: Bench<H>) {
+async fn recipes_are_kept_once_and_come_back<H: RecordsHarness>(Bench { store, address }: Bench<H>) {
     let first = recipe(&store).await;
     let raw = store.recipe(&Recipe::raw()).await.unwrap();
     assert_ne!(first, raw);
@@ -137,7 +142,7 @@ async fn recipes_are_kept_once_and_come_back<H: Harness>(Bench { store, address 
     assert!(matches!(unknown, Err(StoreError::Unreadable(_))), "{unknown:?}");
 }
 
-async fn load_looks_and_does_not_claim<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn load_looks_and_does_not_claim<H: RecordsHarness>(Bench { store, .. }: Bench<H>) {
     let mut wish = wish("k");
     assert_eq!(store.load(&wish.scope, &wish.key).await.unwrap(), None);
     let mine = abandon(&store, &wish).await;

@@ -7,10 +7,11 @@ use samekey_core::delivery::{AmbiguityPolicy, DeliveryState, OutcomeCode, Verdic
 use samekey_core::message::{ChannelKind, MessageView, NewMessage, Settled, Take, Taken};
 use samekey_core::store::Messages;
 
-use crate::harness::{Bench, Harness, Store, cases};
+use crate::case::cases;
+use crate::harness::{Bench, Harness, Store};
 use crate::samples::{HOUR, eventually, finished, keyed, lease, message, short_lease, take, until, verdict};
 
-cases! {
+cases! { over Harness:
     what_was_accepted_comes_back_as_it_was
     no_more_is_taken_than_there_are_slots_oldest_first
     what_is_in_hand_is_not_taken_again

@@ -4,10 +4,11 @@ use samekey_core::StoreError;
 use samekey_core::record::RecordState;
 use samekey_core::store::{Held, Records, StepKind};
 
-use crate::harness::{Bench, Harness, cases};
+use crate::case::cases;
+use crate::harness::{Bench, RecordsHarness};
 use crate::samples::{abandon, answer, fingerprint, held, lease, short_lease, until, win, wish};
 
-cases! {
+cases! { over RecordsHarness:
     a_lease_runs_out_by_the_databases_clock_and_a_heartbeat_holds_it
     a_live_claim_is_not_taken_over
     one_takes_an_abandoned_record_over_and_the_old_token_is_dead
@@ -19,7 +20,7 @@ cases! {
     a_fence_finds_a_completed_record_completed
 }
 
-async fn a_lease_runs_out_by_the_databases_clock_and_a_heartbeat_holds_it<H: Harness>(
+async fn a_lease_runs_out_by_the_databases_clock_and_a_heartbeat_holds_it<H: RecordsHarness>(
     Bench { store, .. }: Bench<H>,
 ) {
     let mut short = wish("k");
@@ -35,7 +36,7 @@ async fn a_lease_runs_out_by_the_databases_clock_and_a_heartbeat_holds_it<H: Har
     .await;
 }
 
-async fn a_live_claim_is_not_taken_over<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_live_claim_is_not_taken_over<H: RecordsHarness>(Bench { store, .. }: Bench<H>) {
     let wish = wish("k");
     let mine = held(&wish, win(&store, &wish).await);
     assert_eq!(store.take_over(&crate::samples::wish("k"), mine.token).await.unwrap(), None);
@@ -44,7 +45,7 @@ async fn a_live_claim_is_not_taken_over<H: Harness>(Bench { store, .. }: Bench<H
 }
 
 /// Case 15: whatever the stalled owner does with its old token finds no row.
-async fn one_takes_an_abandoned_record_over_and_the_old_token_is_dead<H: Harness>(
+async fn one_takes_an_abandoned_record_over_and_the_old_token_is_dead<H: RecordsHarness>(
     Bench { store, .. }: Bench<H>,
 ) {
     let old = abandon(&store, &wish("k")).await;
@@ -64,14 +65,16 @@ async fn one_takes_an_abandoned_record_over_and_the_old_token_is_dead<H: Harness
     store.complete(&held(&next, taken), &answer()).await.unwrap();
 }
 
-async fn another_request_does_not_take_an_abandoned_record_over<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn another_request_does_not_take_an_abandoned_record_over<H: RecordsHarness>(
+    Bench { store, .. }: Bench<H>,
+) {
     let old = abandon(&store, &wish("k")).await;
     let mut other = wish("k");
     other.fingerprint = fingerprint("b");
     assert_eq!(store.take_over(&other, old.token).await.unwrap(), None);
 }
 
-async fn a_heartbeat_renews_what_is_held_and_nothing_else<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_heartbeat_renews_what_is_held_and_nothing_else<H: RecordsHarness>(Bench { store, .. }: Bench<H>) {
     let (a, b, c) = (wish("a"), wish("b"), wish("c"));
     let mine = held(&a, win(&store, &a).await);
     let done = held(&b, win(&store, &b).await);
@@ -82,7 +85,7 @@ async fn a_heartbeat_renews_what_is_held_and_nothing_else<H: Harness>(Bench { st
     assert_eq!(store.renew(&[], lease()).await.unwrap(), []);
 }
 
-async fn an_abandoned_record_becomes_unknown_and_a_late_truth_completes_it<H: Harness>(
+async fn an_abandoned_record_becomes_unknown_and_a_late_truth_completes_it<H: RecordsHarness>(
     Bench { store, .. }: Bench<H>,
 ) {
     let wish = wish("k");
@@ -96,7 +99,9 @@ async fn an_abandoned_record_becomes_unknown_and_a_late_truth_completes_it<H: Ha
     assert_eq!(completed.answer, Some(answer()));
 }
 
-async fn an_unknown_record_is_neither_taken_over_nor_released<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn an_unknown_record_is_neither_taken_over_nor_released<H: RecordsHarness>(
+    Bench { store, .. }: Bench<H>,
+) {
     let wish = wish("k");
     let stalled = abandon(&store, &wish).await;
     assert!(store.mark_unknown(&stalled).await.unwrap());
@@ -108,7 +113,7 @@ async fn an_unknown_record_is_neither_taken_over_nor_released<H: Harness>(Bench 
     assert_eq!((record.state, record.token), (RecordState::Unknown, fenced));
 }
 
-async fn a_fence_ends_the_old_token_and_only_once<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_fence_ends_the_old_token_and_only_once<H: RecordsHarness>(Bench { store, .. }: Bench<H>) {
     let wish = wish("k");
     let mine = held(&wish, win(&store, &wish).await);
     let fenced = store.fence(&mine, lease()).await.unwrap().unwrap();
@@ -118,7 +123,7 @@ async fn a_fence_ends_the_old_token_and_only_once<H: Harness>(Bench { store, .. 
     store.complete(&Held { token: fenced, ..mine }, &answer()).await.unwrap();
 }
 
-async fn a_fence_finds_a_completed_record_completed<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_fence_finds_a_completed_record_completed<H: RecordsHarness>(Bench { store, .. }: Bench<H>) {
     let wish = wish("k");
     let mine = held(&wish, win(&store, &wish).await);
     store.complete(&mine, &answer()).await.unwrap();

@@ -10,6 +10,9 @@
 //! }
 //! ```
 //!
+//! A store that keeps records alone, in one process, runs what is said of records ([`main_records`]). What is said of records
+//! in a user's transaction is run once for each driver whose transactions can be joined ([`main_joining`]).
+//!
 //! A race inside one process proves little about a database. The cases in `races` start a second process, the test binary
 //! again in another role (`second_process`), and let both go on a signal.
 //!
@@ -21,10 +24,13 @@
 )]
 
 mod accepting;
+mod case;
 mod claiming;
 mod delivering;
 mod harness;
+mod joining;
 mod leases;
+mod message_keys;
 mod races;
 mod retention;
 mod samples;
@@ -32,4 +38,4 @@ mod second_process;
 mod steps;
 mod tenants;
 
-pub use harness::{Harness, Store, main};
+pub use harness::{Harness, JoinHarness, RecordsHarness, Store, Waiting, main, main_joining, main_records};

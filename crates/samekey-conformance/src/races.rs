@@ -7,11 +7,12 @@ use std::collections::BTreeSet;
 
 use samekey_core::store::Messages;
 
-use crate::harness::{Bench, Harness, cases};
+use crate::case::cases;
+use crate::harness::{Bench, Harness};
 use crate::samples::message;
 use crate::second_process::{Role, Second, part};
 
-cases! {
+cases! { over Harness:
     two_processes_claim_the_same_keys
     two_processes_accept_the_same_keys
     two_processes_take_the_same_deliveries

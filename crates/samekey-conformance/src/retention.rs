@@ -2,24 +2,22 @@
 
 use std::time::Duration;
 
-use samekey_core::message::Accepted;
 use samekey_core::record::Age;
-use samekey_core::store::{Claimed, Held, Messages, Records, StepKind, SweepCursor};
+use samekey_core::store::{Claimed, Held, Records, StepKind, SweepCursor};
 
-use crate::harness::{Bench, Harness, Store, cases};
-use crate::samples::{HOUR, MOMENT, abandon, answer, claim, held, keyed, until, win, wish};
+use crate::case::cases;
+use crate::harness::{Bench, RecordsHarness};
+use crate::samples::{HOUR, MOMENT, abandon, answer, claim, held, until, win, wish};
 
-cases! {
+cases! { over RecordsHarness:
     an_answer_expires_into_a_tombstone_that_still_knows_its_status
     a_record_past_its_tombstone_is_claimed_afresh_without_a_sweep
     a_sweep_removes_what_is_past_its_time_in_bounded_batches
     a_sweep_leaves_what_is_in_progress_or_unknown
     a_late_completion_starts_retention_anew
-    a_message_key_expires_into_a_tombstone_and_then_is_free
-    a_sweep_of_message_keys_leaves_the_messages
 }
 
-async fn complete_with(store: &impl Store, key: &str, retention: Duration, tombstone: Duration) -> Held {
+async fn complete_with(store: &impl Records, key: &str, retention: Duration, tombstone: Duration) -> Held {
     let mut wish = wish(key);
     (wish.retention, wish.tombstone) = (retention, tombstone);
     let mine = held(&wish, win(store, &wish).await);
@@ -28,7 +26,7 @@ async fn complete_with(store: &impl Store, key: &str, retention: Duration, tombs
     mine
 }
 
-async fn an_answer_expires_into_a_tombstone_that_still_knows_its_status<H: Harness>(
+async fn an_answer_expires_into_a_tombstone_that_still_knows_its_status<H: RecordsHarness>(
     Bench { store, .. }: Bench<H>,
 ) {
     let mine = complete_with(&store, "k", MOMENT, HOUR).await;
@@ -40,7 +38,7 @@ async fn an_answer_expires_into_a_tombstone_that_still_knows_its_status<H: Harne
     assert_eq!((record.age, record.status, record.answer), (Age::Tombstone, Some(201), None));
 }
 
-async fn a_record_past_its_tombstone_is_claimed_afresh_without_a_sweep<H: Harness>(
+async fn a_record_past_its_tombstone_is_claimed_afresh_without_a_sweep<H: RecordsHarness>(
     Bench { store, .. }: Bench<H>,
 ) {
     let mine = complete_with(&store, "k", Duration::ZERO, MOMENT).await;
@@ -52,7 +50,9 @@ async fn a_record_past_its_tombstone_is_claimed_afresh_without_a_sweep<H: Harnes
     assert_eq!(&begun.input[..], b"new", "an older record's step was found");
 }
 
-async fn a_sweep_removes_what_is_past_its_time_in_bounded_batches<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_sweep_removes_what_is_past_its_time_in_bounded_batches<H: RecordsHarness>(
+    Bench { store, .. }: Bench<H>,
+) {
     let mut last = None;
     for number in 0..25 {
         last = Some(complete_with(&store, &format!("old-{number}"), Duration::ZERO, MOMENT).await);
@@ -75,7 +75,7 @@ async fn a_sweep_removes_what_is_past_its_time_in_bounded_batches<H: Harness>(Be
     assert!(store.load(&current.scope, &current.key).await.unwrap().is_some());
 }
 
-async fn a_sweep_leaves_what_is_in_progress_or_unknown<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_sweep_leaves_what_is_in_progress_or_unknown<H: RecordsHarness>(Bench { store, .. }: Bench<H>) {
     let old = |key| {
         let mut wish = wish(key);
         (wish.retention, wish.tombstone) = (Duration::ZERO, Duration::ZERO);
@@ -97,7 +97,7 @@ async fn a_sweep_leaves_what_is_in_progress_or_unknown<H: Harness>(Bench { store
     }
 }
 
-async fn a_late_completion_starts_retention_anew<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_late_completion_starts_retention_anew<H: RecordsHarness>(Bench { store, .. }: Bench<H>) {
     let mut late = wish("k");
     (late.retention, late.tombstone) = (Duration::from_secs(2), Duration::ZERO);
     let stalled = abandon(&store, &late).await;
@@ -110,36 +110,4 @@ async fn a_late_completion_starts_retention_anew<H: Harness>(Bench { store, .. }
     store.complete(&stalled, &answer()).await.unwrap();
     let record = store.load(&late.scope, &late.key).await.unwrap().unwrap();
     assert_eq!((record.age, record.answer), (Age::Current, Some(answer())));
-}
-
-async fn a_message_key_expires_into_a_tombstone_and_then_is_free<H: Harness>(Bench { store, .. }: Bench<H>) {
-    let with = |retention, tombstone| {
-        let mut message = keyed("k");
-        let key = message.key.as_mut().unwrap();
-        (key.retention, key.tombstone) = (retention, tombstone);
-        message
-    };
-    let first = with(Duration::ZERO, MOMENT);
-    assert_eq!(store.accept(vec![first.clone()]).await.unwrap(), [Accepted::Fresh]);
-    let second = store.accept(vec![keyed("k")]).await.unwrap().remove(0);
-    assert!(
-        matches!(&second, Accepted::Known(known) if known.tombstone && known.first == first.id),
-        "{second:?}"
-    );
-    until("the key is free", async || store.accept(vec![keyed("k")]).await.unwrap() == [Accepted::Fresh])
-        .await;
-    assert!(store.message(first.project, first.id).await.unwrap().is_some(), "the first message stays");
-}
-
-async fn a_sweep_of_message_keys_leaves_the_messages<H: Harness>(Bench { store, .. }: Bench<H>) {
-    let mut old = keyed("old");
-    let key = old.key.as_mut().unwrap();
-    (key.retention, key.tombstone) = (Duration::ZERO, Duration::ZERO);
-    store.accept(vec![old.clone(), keyed("current")]).await.unwrap();
-    until("the key is past its time", async || {
-        store.sweep_keys(SweepCursor::default(), 10).await.unwrap().removed == 1
-    })
-    .await;
-    assert!(store.message(old.project, old.id).await.unwrap().is_some());
-    assert!(matches!(store.accept(vec![keyed("current")]).await.unwrap()[0], Accepted::Known(_)));
 }

@@ -7,10 +7,11 @@ use samekey_core::record::StepInDoubt;
 use samekey_core::store::{Records, Reply, StepKind};
 use tokio::sync::Barrier;
 
-use crate::harness::{Bench, Harness, cases};
+use crate::case::cases;
+use crate::harness::{Bench, RecordsHarness};
 use crate::samples::{abandon, answer, held, win, wish};
 
-cases! {
+cases! { over RecordsHarness:
     a_step_is_new_then_begun_then_kept
     a_resumed_attempt_sends_the_first_input_under_the_same_derived_key
     a_zombie_cannot_end_a_step_that_another_claim_began
@@ -20,7 +21,7 @@ cases! {
     the_steps_that_were_begun_can_be_named
 }
 
-async fn a_step_is_new_then_begun_then_kept<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_step_is_new_then_begun_then_kept<H: RecordsHarness>(Bench { store, .. }: Bench<H>) {
     let wish = wish("k");
     let mine = held(&wish, win(&store, &wish).await);
     let begin = async || store.begin_step(&mine, "charge", StepKind::Keyed, b"in\0\xff").await.unwrap();
@@ -38,7 +39,7 @@ async fn a_step_is_new_then_begun_then_kept<H: Harness>(Bench { store, .. }: Ben
     store.complete(&mine, &answer()).await.unwrap();
 }
 
-async fn a_resumed_attempt_sends_the_first_input_under_the_same_derived_key<H: Harness>(
+async fn a_resumed_attempt_sends_the_first_input_under_the_same_derived_key<H: RecordsHarness>(
     Bench { store, .. }: Bench<H>,
 ) {
     let wish = wish("k");
@@ -52,7 +53,9 @@ async fn a_resumed_attempt_sends_the_first_input_under_the_same_derived_key<H: H
     assert_eq!(resumed.reply, Reply::Begun);
 }
 
-async fn a_zombie_cannot_end_a_step_that_another_claim_began<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_zombie_cannot_end_a_step_that_another_claim_began<H: RecordsHarness>(
+    Bench { store, .. }: Bench<H>,
+) {
     let wish = wish("k");
     let zombie = held(&wish, win(&store, &wish).await);
     store.begin_step(&zombie, "s", StepKind::Keyed, b"").await.unwrap();
@@ -63,7 +66,9 @@ async fn a_zombie_cannot_end_a_step_that_another_claim_began<H: Harness>(Bench {
     store.end_step(&taken, "s", b"truth").await.unwrap();
 }
 
-async fn a_step_at_a_side_without_keys_is_in_doubt_until_it_ends<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_step_at_a_side_without_keys_is_in_doubt_until_it_ends<H: RecordsHarness>(
+    Bench { store, .. }: Bench<H>,
+) {
     let wish = wish("k");
     let mine = held(&wish, win(&store, &wish).await);
     let doubt = async || store.load(&wish.scope, &wish.key).await.unwrap().unwrap().step_in_doubt;
@@ -75,7 +80,7 @@ async fn a_step_at_a_side_without_keys_is_in_doubt_until_it_ends<H: Harness>(Ben
     assert_eq!(doubt().await, StepInDoubt::No);
 }
 
-async fn a_record_with_a_step_is_not_released<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn a_record_with_a_step_is_not_released<H: RecordsHarness>(Bench { store, .. }: Bench<H>) {
     let wish = wish("k");
     let mine = held(&wish, win(&store, &wish).await);
     store.begin_step(&mine, "s", StepKind::Keyed, b"").await.unwrap();
@@ -86,7 +91,7 @@ async fn a_record_with_a_step_is_not_released<H: Harness>(Bench { store, .. }: B
 
 /// 60 times, both let go at once: never may both succeed. How often each was first is counted, so that a race that never
 /// was one shows.
-async fn release_and_step_begin_meet_on_one_row<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn release_and_step_begin_meet_on_one_row<H: RecordsHarness>(Bench { store, .. }: Bench<H>) {
     let (mut released_first, mut begun_first) = (0, 0);
     for round in 0..60 {
         let wish = wish(&format!("k{round}"));
@@ -117,7 +122,7 @@ async fn release_and_step_begin_meet_on_one_row<H: Harness>(Bench { store, .. }:
     );
 }
 
-async fn the_steps_that_were_begun_can_be_named<H: Harness>(Bench { store, .. }: Bench<H>) {
+async fn the_steps_that_were_begun_can_be_named<H: RecordsHarness>(Bench { store, .. }: Bench<H>) {
     let wish = wish("k");
     let mine = held(&wish, win(&store, &wish).await);
     assert!(store.begun_steps(&mine).await.unwrap().is_empty());

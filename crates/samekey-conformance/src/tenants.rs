@@ -3,9 +3,10 @@
 use samekey_core::store::Projects;
 use samekey_core::tenant::ApiKeyHash;
 
-use crate::harness::{Bench, Harness, cases};
+use crate::case::cases;
+use crate::harness::{Bench, Harness};
 
-cases! {
+cases! { over Harness:
     a_project_has_one_name
     an_api_key_opens_its_project_until_it_is_revoked
 }
