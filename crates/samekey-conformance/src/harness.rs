@@ -90,14 +90,19 @@ pub fn records<H: Harness>() -> ExitCode {
     run(records_cases::<H>())
 }
 
+/// The same for a store that lives in one process, which nobody else can open.
+#[must_use]
+pub fn records_in_one_process<H: Harness>() -> ExitCode {
+    run(lone_cases::<H>())
+}
+
 fn records_cases<H: Harness>() -> Vec<Case<H>> {
-    let all = [
-        crate::claiming::cases(),
-        crate::leases::cases(),
-        crate::steps::cases(),
-        crate::retention::cases(),
-        crate::races::cases(),
-    ];
+    lone_cases().into_iter().chain(crate::races::cases()).collect()
+}
+
+fn lone_cases<H: Harness>() -> Vec<Case<H>> {
+    let all =
+        [crate::claiming::cases(), crate::leases::cases(), crate::steps::cases(), crate::retention::cases()];
     all.into_iter().flatten().collect()
 }
 
@@ -120,6 +125,6 @@ fn trial<H: Harness>(case: &Case<H>) -> Trial {
     })
 }
 
-fn runtime() -> tokio::runtime::Runtime {
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }

@@ -24,6 +24,8 @@ mod accepting;
 mod claiming;
 mod delivering;
 mod harness;
+mod join_harness;
+mod joining;
 mod leases;
 mod operators;
 mod races;
@@ -33,4 +35,5 @@ mod second_process;
 mod steps;
 mod tenants;
 
-pub use harness::{Harness, SendingHarness, main, records};
+pub use harness::{Harness, SendingHarness, main, records, records_in_one_process};
+pub use join_harness::{JoinHarness, Waiting, joining};

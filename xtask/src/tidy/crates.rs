@@ -11,7 +11,7 @@ use super::tree::Tree;
 const CORE_NEVER: [&str; 11] =
     ["axum", "deadpool", "http", "hyper", "mio", "reqwest", "rusqlite", "sqlx", "tokio", "tower", "lettre"];
 
-const STORES: [&str; 2] = ["samekey-postgres", "samekey-sqlite"];
+const STORES: [&str; 3] = ["samekey-memory", "samekey-postgres", "samekey-sqlite"];
 
 /// These choose a store, or measure one; everybody else takes any.
 const CHOOSERS: [&str; 4] = ["samekey-server", "bench", "crash", "testbed"];
