@@ -74,10 +74,8 @@ impl<S: Records> Keys<S> {
     /// Keeps completed records in memory, up to this many bytes (none unless set). What a record says once it is completed
     /// never changes; the fingerprint is compared all the same. An answer is kept for a minute at most.
     ///
-    /// Not for a database whose failover may forget what it acknowledged (asynchronous replicas).
-    ///
-    /// # Panics
-    /// When a clone is in use already.
+    /// Not for a database whose failover may forget what it acknowledged (asynchronous replicas). Clones that were made before
+    /// go on without it.
     #[must_use]
     pub fn with_cache_bytes(self, bytes: usize) -> Self {
         let places = self.engine.places.available_permits();

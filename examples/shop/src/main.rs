@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use clap::Parser;
 use shop::orders::{InPostgres, InSqlite, Payments, routes};
+use shop::psp::Psp;
 
 /// A small shop that charges cards and keeps orders; a retried request does neither twice.
 #[derive(Debug, Parser)]
@@ -52,6 +53,6 @@ async fn start_psp() -> anyhow::Result<String> {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}", listener.local_addr()?);
     println!("payment provider on {url}");
-    tokio::spawn(async move { axum::serve(listener, shop::psp::routes()).await });
+    tokio::spawn(async move { shop::psp::serve(listener, Psp::default()).await });
     Ok(url)
 }

@@ -1,115 +1,50 @@
-//! A payment provider, as the known ones behave: it has idempotency keys of its own, and faults on command.
+//! A payment provider to try against.
 //!
-//! It stands where the real one is out of reach. It is no part of Samekey and uses none of it, so that what it counts is
-//! evidence: its ledger writes down every call that it heard, in order, and apart from them what it really charged.
+//! It behaves as the documented ones do: `POST /charges` wants an `Idempotency-Key`, the same key with the same body is
+//! charged once and answered alike, another body is refused, and so is a second call while the first is under way. What
+//! goes wrong with real ones goes wrong here when it is asked for, one fault per coming call: an answer that never comes
+//! though the card was charged, an error before or after the charge, a slow answer.
+//!
+//! So what a caller did can be counted afterwards: `GET /charges` is what was really charged, `GET /ledger` is every call
+//! that came and what was answered.
+//!
+//! # Guarantees
+//! With a ledger file, a call is on disk before its answer leaves. Killed at any instant and started again, the provider
+//! knows every charge that it may have told somebody about, and the keys they came under.
 
-mod faults;
-mod ledger;
+mod answer;
+mod api;
+mod book;
+mod entry;
+mod fault;
+mod journal;
+mod listener;
+mod order;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use axum::{Json, Router};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use anyhow::Context as _;
 
-use faults::{Fault, Faults};
-use ledger::{Card, Ledger};
+pub use listener::serve;
 
-const MAX_BODY: usize = 64 * 1024;
+use book::Book;
 
-/// What is asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ChargeRequest {
-    /// What to charge.
-    pub amount_cents: u64,
-    /// Whom.
-    pub account: String,
-}
+/// A provider. Clones are one provider.
+#[derive(Clone, Debug, Default)]
+pub struct Psp(Arc<Mutex<Book>>);
 
-#[derive(Debug, Default)]
-struct Provider {
-    ledger: Mutex<Ledger>,
-    faults: Mutex<Faults>,
-}
-
-type Shared = Arc<Provider>;
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The provider's service.
-pub fn routes() -> Router {
-    Router::new()
-        .route("/charges", post(charge).get(charges))
-        .route("/ledger", get(calls))
-        .route("/faults", post(order_faults))
-        .layer(DefaultBodyLimit::max(MAX_BODY))
-        .with_state(Shared::default())
-}
-
-async fn charge(
-    State(provider): State<Shared>,
-    headers: HeaderMap,
-    Json(request): Json<ChargeRequest>,
-) -> Response {
-    let key = headers.get("idempotency-key").and_then(|key| key.to_str().ok()).unwrap_or_default().to_owned();
-    let fault = lock(&provider.faults).next();
-    if key.is_empty() {
-        return problem(StatusCode::BAD_REQUEST, "idempotency_key_missing", "send an Idempotency-Key");
+impl Psp {
+    /// A provider whose ledger is kept in a file, and read from it where there is one.
+    ///
+    /// # Errors
+    /// Where the file cannot be opened, or holds something else.
+    pub fn with_ledger(path: &Path) -> anyhow::Result<Self> {
+        let book = journal::open(path).with_context(|| format!("the ledger {}", path.display()))?;
+        Ok(Self(Arc::new(Mutex::new(book))))
     }
-    lock(&provider.ledger).heard(&key, &request);
-    match fault {
-        Some(Fault::ErrorBefore) => {
-            return problem(StatusCode::INTERNAL_SERVER_ERROR, "internal", "try again");
-        }
-        Some(Fault::Slow(wait)) => tokio::time::sleep(wait).await,
-        _ => {}
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    let card = if fault == Some(Fault::Declined) { Card::Declined } else { Card::Good };
-    let Ok((status, body)) = lock(&provider.ledger).settle(&key, &request, card) else {
-        let detail = "another request has this key";
-        return problem(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", detail);
-    };
-    match fault {
-        Some(Fault::Drop) => cut(),
-        Some(Fault::ErrorAfter) => problem(StatusCode::INTERNAL_SERVER_ERROR, "internal", "try again"),
-        _ => (status, Json(body)).into_response(),
-    }
-}
-
-/// An answer whose body breaks off: the connection is closed, and the caller does not know.
-fn cut() -> Response {
-    let broken = futures_util::stream::once(async { Err::<bytes::Bytes, _>(std::io::Error::other("cut")) });
-    Response::new(axum::body::Body::from_stream(broken))
-}
-
-async fn charges(State(provider): State<Shared>) -> Response {
-    Json(lock(&provider.ledger).charges()).into_response()
-}
-
-async fn calls(State(provider): State<Shared>) -> Response {
-    Json(lock(&provider.ledger).calls()).into_response()
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Order {
-    next: Vec<String>,
-}
-
-async fn order_faults(State(provider): State<Shared>, Json(order): Json<Order>) -> Response {
-    match lock(&provider.faults).order(&order.next) {
-        Ok(()) => StatusCode::NO_CONTENT.into_response(),
-        Err(detail) => problem(StatusCode::BAD_REQUEST, "invalid_request", &detail),
-    }
-}
-
-fn problem(status: StatusCode, code: &str, detail: &str) -> Response {
-    (status, Json(json!({ "code": code, "detail": detail }))).into_response()
 }

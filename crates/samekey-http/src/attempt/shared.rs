@@ -42,6 +42,8 @@ struct State {
     /// Begun by earlier attempts, and not asked for by this one.
     unasked: BTreeSet<String>,
     resumed: bool,
+    /// The claim that a heartbeat renews.
+    beating: Option<FencingToken>,
 }
 
 pub(crate) struct Shared {
@@ -55,7 +57,7 @@ impl Shared {
     pub(crate) fn new(intent: Arc<Intent>, phase: Phase, earlier: Vec<String>) -> Self {
         let resumed = !earlier.is_empty();
         let unasked = earlier.into_iter().collect();
-        let state = State { phase, begun: 0, open: 0, unasked, resumed };
+        let state = State { phase, begun: 0, open: 0, unasked, resumed, beating: None };
         Self { intent, state: Mutex::new(state), turn: tokio::sync::Mutex::default() }
     }
 
@@ -78,6 +80,15 @@ impl Shared {
     /// The end has come; what the handler may still hold of this attempt can write nothing more.
     pub(crate) fn take_phase(&self) -> Phase {
         std::mem::replace(&mut self.state().phase, Phase::Lost)
+    }
+
+    pub(crate) fn beats(&self, token: FencingToken) {
+        self.state().beating = Some(token);
+    }
+
+    /// The claim whose heartbeat is to be stopped.
+    pub(crate) fn beating(&self) -> Option<FencingToken> {
+        self.state().beating
     }
 
     pub(crate) fn held(&self) -> Option<Held> {

@@ -199,6 +199,7 @@ impl<S: Records> Attempt<S> {
             Ok(samekey_core::store::Claimed::Won(claim)) => {
                 let held = intent.held(claim.token);
                 shared.set(Phase::Claimed(held.clone()));
+                shared.beats(held.token);
                 drop(self.keys.engine().beat(held.clone(), intent.lease, since));
                 Ok(held)
             }
@@ -212,10 +213,8 @@ impl<S: Records> Attempt<S> {
 
     /// Marks the record unknown: nobody can tell what happened.
     async fn unknown(&self, shared: &Shared, held: &Held) -> Error {
-        let store = self.keys.store();
-        let ended = store.end_lease(held).await;
-        let marked = store.mark_unknown(held).await;
-        if let Err(error) = ended.and(marked) {
+        self.keys.end_lease(held).await;
+        if let Err(error) = self.keys.store().mark_unknown(held).await {
             tracing::warn!(%error, "the record was not marked unknown; the next attempt finds it so");
         }
         self.keys.engine().count(Refusal::Unknown.outcome());

@@ -33,6 +33,8 @@ struct Live {
 #[derive(Default)]
 pub(crate) struct Heart {
     live: Mutex<Live>,
+    /// Held while renewals are under way.
+    beating: tokio::sync::Mutex<()>,
 }
 
 impl Heart {
@@ -40,8 +42,14 @@ impl Heart {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Renews the claim no more; a renewal that is under way may still arrive.
     pub(crate) fn stop(&self, token: FencingToken) {
         self.lock().claims.remove(&token);
+    }
+
+    /// Until no renewal is under way: one that arrived after its lease was ended would bring the lease back.
+    pub(crate) async fn quiet(&self) {
+        drop(self.beating.lock().await);
     }
 
     /// How long until the next beat is due; nothing: there is nothing to renew.
@@ -107,6 +115,7 @@ impl<S: Records> Engine<S> {
 async fn beat<S: Records>(engine: Arc<Engine<S>>) {
     while let Some(pause) = engine.heart.pause() {
         tokio::time::sleep(pause).await;
+        let _beating = engine.heart.beating.lock().await;
         for (lease, held) in engine.heart.due().into_values() {
             let before = Instant::now();
             match engine.store.renew(&held, lease).await {

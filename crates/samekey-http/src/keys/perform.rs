@@ -122,17 +122,18 @@ impl<S: Records> Keys<S> {
             Admitted::Refused(refusal) => return self.refused(refusal),
         };
         first.say(Flight::Running { fingerprint: intent.fingerprint, recipe: intent.recipe });
-        let token = held.token;
         let believed = engine.beat(held.clone(), intent.lease, since);
-        let ended = match self.shared(&intent, held, claim).await {
+        let ended = match self.shared(&intent, held.clone(), claim).await {
             Ok(shared) => {
                 let attempt = Attempt::of(self.clone(), Some(shared.clone()));
                 let outcome = run(work(attempt), &shared, Some(believed), intent.deadline).await;
                 self.end(&intent, &shared, outcome).await
             }
-            Err(refusal) => Ended::Other(self.refused(refusal)),
+            Err(refusal) => {
+                self.end_lease(&held).await;
+                Ended::Other(self.refused(refusal))
+            }
         };
-        engine.heart.stop(token);
         if let Some(kept) = engine.kept_of(&intent, &ended) {
             first.say(Flight::Answered(kept));
         }
@@ -147,7 +148,10 @@ impl<S: Records> Keys<S> {
             let names = self.store().begun_steps(&held).await;
             names.map_err(|error| Refusal::Store(Arc::new(error)))?
         };
-        Ok(Arc::new(Shared::new(intent.clone(), Phase::Claimed(held), earlier)))
+        let token = held.token;
+        let shared = Shared::new(intent.clone(), Phase::Claimed(held), earlier);
+        shared.beats(token);
+        Ok(Arc::new(shared))
     }
 
     /// Looked up before the work runs, since a retry would meet the handler's own checks ("already placed") and hear a
@@ -165,7 +169,10 @@ impl<S: Records> Keys<S> {
                 let held = intent.held(claim.token);
                 match self.shared(&intent, held.clone(), claim).await {
                     Ok(shared) => (shared, Some(engine.beat(held, intent.lease, since))),
-                    Err(refusal) => return self.refused(refusal),
+                    Err(refusal) => {
+                        self.end_lease(&held).await;
+                        return self.refused(refusal);
+                    }
                 }
             }
             Ok(Some(verdict)) => return self.told(verdict),
@@ -174,9 +181,6 @@ impl<S: Records> Keys<S> {
         let attempt = Attempt::of(self.clone(), Some(shared.clone()));
         let outcome = run(work(attempt), &shared, believed, intent.deadline).await;
         let ended = self.end(&intent, &shared, outcome).await;
-        if let Some(token) = shared.token() {
-            engine.heart.stop(token);
-        }
         engine.kept_of(&intent, &ended);
         ended.response()
     }

@@ -27,6 +27,9 @@ impl<S: Records> Keys<S> {
         if let WorkOutcome::Failed(why) = &outcome {
             tracing::error!(why, "the work of an attempt failed");
         }
+        if let Some(token) = shared.beating() {
+            self.engine().heart.stop(token);
+        }
         match shared.take_phase() {
             Phase::Completed(kept) => {
                 self.engine().count(Outcome::Completed);
@@ -115,7 +118,10 @@ impl<S: Records> Keys<S> {
         }
     }
 
-    async fn end_lease(&self, held: &Held) {
+    /// The next attempt need not wait.
+    pub(crate) async fn end_lease(&self, held: &Held) {
+        self.engine().heart.stop(held.token);
+        self.engine().heart.quiet().await;
         if let Err(error) = self.store().end_lease(held).await {
             tracing::warn!(%error, "the lease was not ended; it runs out");
         }

@@ -1,5 +1,7 @@
 //! Routes whose claim rides in the handler's own transaction.
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
 
 use crate::backend::Backend;
@@ -10,6 +12,7 @@ on_both_stores! {
     a_joined_effect_is_done_once_and_replayed
     a_joined_race_in_two_processes_has_one_effect
     success_without_completion_is_an_error_and_frees_the_key
+    a_step_before_the_transaction_leases_the_record_until_the_attempt_ends
 }
 
 async fn a_joined_effect_is_done_once_and_replayed<B: Backend>(place: B) {
@@ -45,4 +48,17 @@ async fn success_without_completion_is_an_error_and_frees_the_key<B: Backend>(pl
         assert_eq!((heard.status, heard.code().as_str()), (500, "attempt_not_completed"));
     }
     assert_eq!((shop.script.runs(), place.effects().await), (2, 0));
+}
+
+async fn a_step_before_the_transaction_leases_the_record_until_the_attempt_ends<B: Backend>(place: B) {
+    let lease = Duration::from_millis(600);
+    let shop = Shop::layered(&place, move |layer| layer.lease(lease));
+    let wanted = r#"{"after":500}"#;
+    assert_eq!(shop.post("/paid-joined", "k", wanted).await.status, 503);
+    // waits: for two heartbeats, which must not bring the ended lease back.
+    tokio::time::sleep(lease.mul_f64(0.7)).await;
+    let second = shop.post("/paid-joined", "k", wanted).await;
+    assert_eq!((second.status, second.replayed()), (201, false), "resumed at once");
+    assert!(shop.post("/paid-joined", "k", wanted).await.replayed());
+    assert_eq!((shop.script.calls.lock().await.len(), place.effects().await), (1, 1));
 }

@@ -124,6 +124,7 @@ impl<B: Backend> Shop<B> {
             .route("/forgotten", post(forgotten::<B>).layer(once.clone().joined()))
             .route("/untouched", post(untouched::<B>).patch(untouched::<B>).layer(once.clone()))
             .route("/paid", post(paid::<B>).layer(once.clone()))
+            .route("/paid-joined", post(paid::<B>).layer(once.clone().joined()))
             .route("/sms", post(sms::<B>).layer(once.clone()))
             .route("/optional", post(order::<B>).layer(once.clone().optional()))
             .nest("/api", Router::new().route("/untouched", post(untouched::<B>).layer(once)))

@@ -53,7 +53,7 @@ impl Payments {
 
     async fn ask(&self, key: &str, account: &str, amount_cents: u64) -> Result<(StatusCode, Bytes), Error> {
         let broken = |error: &dyn std::fmt::Display| Error::NoAnswer(error.to_string());
-        let body = json!({ "amount_cents": amount_cents, "account": account }).to_string();
+        let body = json!({ "amount_cents": amount_cents, "currency": "eur", "account": account }).to_string();
         let request = Request::post(&self.url)
             .header("content-type", "application/json")
             .header("idempotency-key", key)
