@@ -42,7 +42,7 @@ impl Town {
 
     fn faults(&self, next: &[&str]) {
         let heard = post(&self.psp.url("/faults"), &[], &json!({ "next": next }));
-        assert_eq!(heard.status, 204);
+        assert_eq!(heard.status, 202);
     }
 
     fn charges(&self) -> usize {
@@ -107,7 +107,8 @@ fn an_order_is_charged_once(town: &Town) {
     let (a, b) = (town.shop(), town.shop());
     let first = order(&a, "order-1");
     assert_eq!((first.status, first.replayed), (201, false));
-    assert_eq!(first.body, json!({ "id": 1, "charge": "ch_1", "total_cents": 900 }));
+    assert_eq!((&first.body["id"], &first.body["total_cents"]), (&json!(1), &json!(900)));
+    assert!(first.body["charge"].as_str().unwrap().starts_with("ch_"));
     for shop in [&a, &b] {
         let again = order(shop, "order-1");
         assert_eq!((again.status, again.replayed, &again.body), (201, true, &first.body));
