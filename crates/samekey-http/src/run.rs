@@ -18,6 +18,8 @@ use crate::keys::{Claiming, Identify, Intent, Keys, Name, Performed, Refusal, Wo
 use crate::random::claim_id;
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
+/// Shorter than the lease, as the layer's.
+const DEADLINE: Duration = Duration::from_secs(25);
 const ANSWER_LIMIT: usize = 1 << 20;
 
 /// What an intent came to.
@@ -111,25 +113,9 @@ impl<S: Records> Keys<S> {
         W: FnOnce(Attempt<S>) -> F + Send + 'static,
         F: Future<Output = Result<Completed, E>> + Send + 'static,
     {
-        let json = serde_json::to_vec(input).map_err(RunError::Value)?;
-        let recipe = Recipe::canonical();
-        let id = self.store().recipe(&recipe).await.map_err(|error| RunError::Store(Arc::new(error)))?;
-        let request = Arc::new(Input { json });
-        let intent = Intent {
-            name: Name { scope: scope.clone(), key: key.clone() },
-            claim: claim_id(),
-            fingerprint: request.fingerprint(&recipe),
-            recipe: id,
-            request,
-            claiming: Claiming::First,
-            lease: Lease::RECORD,
-            retention: DAY,
-            tombstone: 7 * DAY,
-            abandoned: AbandonedWork::AtLeastOnce,
-            deadline: Duration::from_secs(25),
-            wait_until: None,
-            keeping: KeptResponse { limit: Some(ANSWER_LIMIT), cookies: Cookies::LeaveOut },
-        };
+        let input = Input { json: serde_json::to_vec(input).map_err(RunError::Value)? };
+        let name = Name { scope: scope.clone(), key: key.clone() };
+        let intent = self.intent(name, input).await.map_err(|error| RunError::Store(Arc::new(error)))?;
         let (failed, failure) = tokio::sync::oneshot::channel();
         let work = move |attempt| async move {
             match work(attempt).await {
@@ -147,6 +133,25 @@ impl<S: Records> Keys<S> {
         let task = self.engine().tasks.spawn(self.clone().perform(intent, work).instrument(span));
         let performed = task.await.map_err(|_| RunError::Interrupted)?;
         read(performed, failure.await.ok()).await
+    }
+
+    async fn intent(&self, name: Name, input: Input) -> Result<Intent, StoreError> {
+        let recipe = Recipe::canonical();
+        Ok(Intent {
+            name,
+            claim: claim_id(),
+            fingerprint: input.fingerprint(&recipe),
+            recipe: self.store().recipe(&recipe).await?,
+            request: Arc::new(input),
+            claiming: Claiming::First,
+            lease: Lease::RECORD,
+            retention: DAY,
+            tombstone: 7 * DAY,
+            abandoned: AbandonedWork::AtLeastOnce,
+            deadline: DEADLINE,
+            wait_until: None,
+            keeping: KeptResponse { limit: Some(ANSWER_LIMIT), cookies: Cookies::LeaveOut },
+        })
     }
 }
 
