@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::figures::median;
-use crate::load::{self, Load, Plan};
+use crate::load::{self, Load, Plan, Target};
 use crate::proc;
 use crate::subject::{self, Store, Subject};
 use crate::yardstick::Yardstick;
@@ -15,10 +15,10 @@ use crate::yardstick::Yardstick;
 pub(crate) struct Length {
     /// The length of each phase.
     #[arg(long, default_value_t = 5)]
-    seconds: u64,
+    pub(crate) seconds: u64,
     /// How many connections send at once.
     #[arg(long, default_value_t = 256)]
-    connections: u32,
+    pub(crate) connections: u32,
 }
 
 /// One phase of ours, with what it cost.
@@ -56,6 +56,7 @@ pub(crate) fn accept(subject: &Subject, length: &Length, round: u32) -> Result<P
     let mut service = subject.serve()?;
     let plan = Plan {
         addr: service.addr(),
+        target: Target::MESSAGES,
         api_key: subject.api_key.clone(),
         connections: length.connections,
         length: Duration::from_secs(length.seconds),

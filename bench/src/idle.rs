@@ -7,7 +7,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use testbed::Service;
 
 use crate::figures::median;
-use crate::load::{Connection, Request, runtime};
+use crate::load::{Connection, Request, Target, runtime};
 use crate::proc;
 use crate::subject::{self, Store, Subject};
 
@@ -79,8 +79,8 @@ fn with_connections(subject: &Subject, service: &Service, connections: u32) -> R
         let mut open = Vec::new();
         for number in 0..connections {
             let mut connection = Connection::open(service.addr()).await?;
-            let mut request = Request::new(&subject.api_key, 1, number);
-            let accepted = connection.accept(request.next()).await;
+            let mut request = Request::new(Target::MESSAGES, &subject.api_key, 1, number);
+            let accepted = connection.ask(request.next(), Target::MESSAGES.expected).await;
             accepted.with_context(|| format!("connection {number}; the log:\n{}", service.stderr()))?;
             open.push(connection);
         }

@@ -16,8 +16,9 @@ use tokio::runtime::Runtime;
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
+pub(crate) use self::answer::Expected;
 pub(crate) use self::connection::Connection;
-pub(crate) use self::request::{PAYLOAD, Request};
+pub(crate) use self::request::{PAYLOAD, Request, Target};
 use crate::figures::Latencies;
 use crate::proc;
 
@@ -25,6 +26,7 @@ use crate::proc;
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) addr: SocketAddr,
+    pub(crate) target: Target,
     pub(crate) api_key: String,
     pub(crate) connections: u32,
     pub(crate) length: Duration,
@@ -59,15 +61,21 @@ pub(crate) fn runtime() -> Result<Runtime> {
 /// Opens all connections, then sends for as long as planned.
 ///
 /// # Errors
-/// Where any answer is not the 202 of a message accepted for the first time: a figure over refusals is none.
+/// Where any answer is not the expected one: a figure over refusals is none.
 pub(crate) fn run(plan: &Plan) -> Result<Load> {
     runtime()?.block_on(async {
         let ready = Arc::new(Barrier::new(plan.connections as usize + 1));
         let mut connections = JoinSet::new();
         for number in 0..plan.connections {
             let connection = Connection::open(plan.addr).await?;
-            let request = Request::new(&plan.api_key, plan.round, number);
-            connections.spawn(send_until(connection, request, plan.length, Arc::clone(&ready)));
+            let request = Request::new(plan.target, &plan.api_key, plan.round, number);
+            connections.spawn(send_until(
+                connection,
+                request,
+                plan.target.expected,
+                plan.length,
+                Arc::clone(&ready),
+            ));
         }
         let before = proc::cpu_seconds(std::process::id())?;
         ready.wait().await;
@@ -85,6 +93,7 @@ pub(crate) fn run(plan: &Plan) -> Result<Load> {
 async fn send_until(
     mut connection: Connection,
     mut request: Request,
+    expected: Expected,
     length: Duration,
     ready: Arc<Barrier>,
 ) -> Result<Latencies> {
@@ -93,7 +102,7 @@ async fn send_until(
     let end = Instant::now() + length;
     let mut sent = Instant::now();
     while sent < end {
-        connection.accept(request.next()).await?;
+        connection.ask(request.next(), expected).await?;
         let answered = Instant::now();
         latencies.record(u64::try_from((answered - sent).as_micros()).unwrap_or(u64::MAX));
         sent = answered;

@@ -8,6 +8,7 @@ mod accept;
 mod dispatch;
 mod figures;
 mod idle;
+mod layer;
 mod load;
 mod proc;
 mod subject;
@@ -45,6 +46,14 @@ enum What {
         #[command(flatten)]
         length: Length,
     },
+    /// Orders per second through the HTTP layer, against the same handler with the four statements written by hand.
+    Layer {
+        #[command(flatten)]
+        length: Length,
+        /// How often the contestants take turns; medians are compared.
+        #[arg(long, default_value_t = 3)]
+        rounds: u32,
+    },
     /// Memory at rest and with many idle connections, and the time from start to ready, against their limits.
     Idle {
         /// One store only; both where it is not given.
@@ -60,6 +69,7 @@ fn main() -> Result<()> {
     match Arguments::parse().what {
         What::Accept { store, length, rounds } => accept::measure(store, &length, rounds.max(1)),
         What::Dispatch { store, length } => dispatch::measure(store, &length),
+        What::Layer { length, rounds } => layer::measure(&length, rounds.max(1)),
         What::Idle { store: Some(store), connections } => idle::measure(&[store], connections),
         What::Idle { store: None, connections } => {
             idle::measure(&[Store::Postgres, Store::Sqlite], connections)

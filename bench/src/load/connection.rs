@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::answer::{LIMIT_BYTES, whole_answer};
+use super::answer::{Expected, LIMIT_BYTES, whole_answer};
 
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -21,11 +21,11 @@ impl Connection {
         Ok(Self { stream, received: Vec::with_capacity(1 << 10) })
     }
 
-    /// Sends one message and waits until it is accepted.
-    pub(crate) async fn accept(&mut self, request: &[u8]) -> Result<()> {
+    /// Sends one request and waits for the answer that is expected.
+    pub(crate) async fn ask(&mut self, request: &[u8], expected: Expected) -> Result<()> {
         self.stream.write_all(request).await.context("send")?;
         self.received.clear();
-        while whole_answer(&self.received)?.is_none() {
+        while whole_answer(&self.received, expected)?.is_none() {
             ensure!(self.received.len() < LIMIT_BYTES, "an answer without an end");
             let read = self.stream.read_buf(&mut self.received).await.context("receive")?;
             ensure!(read > 0, "the service hung up");
