@@ -80,7 +80,7 @@ impl<D: Driver> Postgres<D> {
             Value::Small(i16::try_from(answer.status).unwrap_or(i16::MAX)),
             Value::Bytes(&blob),
         ];
-        match tx.execute(&self.sql.complete_within, &values).await {
+        match tx.execute(&self.sql.complete, &values).await {
             Ok(_) => tx.commit().await,
             Err(error) => {
                 // Where this fails, the connection is lost and the database rolls back by itself.

@@ -26,7 +26,7 @@ macro_rules! statements {
 
 statements! {
     records:
-        begin_step begun_steps claim claim_within complete complete_within end_lease end_step fence load mark_unknown
+        begin_step begun_steps claim claim_within complete end_lease end_step fence load mark_unknown
         purge recipe recipe_id recipe_of release renew sweep take_over;
     sending:
         accept api_keys attempts authenticate backlog create_api_key create_project finish known_keys list_records mark_abandoned message

@@ -351,7 +351,7 @@ async fn a_weak_durability_is_raised_and_a_strict_idle_limit_kept(bench: Bench) 
     tx.batch_execute(weak).await.unwrap();
     let token = bench.store.claim_within(&mut tx, &wish(1), PATIENT).await.unwrap().unwrap();
     assert_eq!(setting(&mut tx, "idle_in_transaction_session_timeout").await, "20s");
-    let complete = "SELECT samekey.complete_within($1, $2, $3, 200::smallint, ''::bytea)";
+    let complete = "SELECT samekey.complete($1, $2, $3, 200::smallint, ''::bytea)";
     let values = [Value::Bytes(b"t"), Value::Bytes(b"k"), Value::Big(token.0)];
     Join::<Postgres>::execute(&mut tx, complete, &values).await.unwrap();
     assert_eq!(setting(&mut tx, "synchronous_commit").await, "on");

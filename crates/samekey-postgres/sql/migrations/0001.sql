@@ -20,16 +20,18 @@ CREATE TABLE samekey.record (
   retention_s double precision NOT NULL,    -- as it was asked for: a late completion starts it anew
   generation  integer          NOT NULL DEFAULT 0, -- grows when an operator frees the key: part of the derived key
   steps_begun integer          NOT NULL DEFAULT 0, -- on this row, so that release and step begin meet on one row lock
-  state       smallint         NOT NULL CHECK (state IN (1, 2, 3)),  -- in progress, completed, unknown
+  state       smallint         NOT NULL,    -- 1 in progress, 2 completed, 3 unknown
   status      smallint,                     -- of the response; stays readable as a tombstone
   recipe      smallint         NOT NULL,
   claim       uuid             NOT NULL,    -- minted by the claimer before the statement: "is this claim mine?"; nil: an operator
                                             -- freed the key, and nobody has claimed it since
-  fingerprint bytea            NOT NULL CHECK (octet_length(fingerprint) = 32),
-  scope       bytea            NOT NULL CHECK (octet_length(scope) BETWEEN 1 AND 64),
-  key         bytea            NOT NULL CHECK (octet_length(key) BETWEEN 1 AND 255),
-  CHECK ((state = 1) = (lease_until IS NOT NULL)),
-  CHECK ((state = 2) = (status IS NOT NULL)),
+  fingerprint bytea            NOT NULL,    -- 32 bytes
+  scope       bytea            NOT NULL,    -- 1 to 64 bytes
+  key         bytea            NOT NULL,    -- 1 to 255 bytes
+  -- One check, for each is read anew by every statement.
+  CHECK (CASE state WHEN 1 THEN lease_until IS NOT NULL AND status IS NULL
+                    WHEN 2 THEN lease_until IS NULL AND status IS NOT NULL
+                    WHEN 3 THEN lease_until IS NULL AND status IS NULL ELSE false END),
   PRIMARY KEY (scope, key)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0,
         autovacuum_vacuum_insert_scale_factor = 0.05);
@@ -54,25 +56,38 @@ CREATE TABLE samekey.step (
   PRIMARY KEY (scope, key, name)
 ) WITH (fillfactor = 80);
 
--- The last statement of the completing transaction. It raises where it finds no row, so that a COMMIT sent behind it
--- cannot commit an effect without its record. Also completes what was meanwhile marked unknown: then retention starts anew.
+-- The last statement of the completing transaction. It raises where it finds no row, so that no effect is committed without
+-- its record. Also completes what was meanwhile marked unknown: then retention starts anew.
+--
+-- What a savepoint commits, the transaction around it may still roll back, after the caller was told that it is done: so a
+-- savepoint is refused, known by the row's having been written under another id than the transaction's own. The commit that
+-- follows is as durable as ours.
 CREATE FUNCTION samekey.complete(p_scope bytea, p_key bytea, p_token bigint, p_status smallint, p_answer bytea)
 RETURNS void LANGUAGE plpgsql AS $$
-DECLARE v_expires_at timestamptz;
+DECLARE
+  v_expires_at timestamptz;
+  v_outermost boolean;
+  v_said text;
 BEGIN
   UPDATE samekey.record SET state = 2, status = p_status, lease_until = NULL
    WHERE scope = p_scope AND key = p_key AND token = p_token AND state = 1
-  RETURNING expires_at INTO v_expires_at;
+  RETURNING expires_at, xmin = pg_current_xact_id()::xid INTO v_expires_at, v_outermost;
   IF NOT FOUND THEN
     UPDATE samekey.record
        SET state = 2, status = p_status,
            expires_at = now() + retention_s * interval '1 second',
            purge_at = now() + retention_s * interval '1 second' + (purge_at - expires_at)
      WHERE scope = p_scope AND key = p_key AND token = p_token AND state = 3
-    RETURNING expires_at INTO v_expires_at;
+    RETURNING expires_at, xmin = pg_current_xact_id()::xid INTO v_expires_at, v_outermost;
     IF NOT FOUND THEN RAISE EXCEPTION 'samekey: claim lost' USING ERRCODE = 'SK001'; END IF;
   END IF;
+  IF NOT v_outermost THEN
+    RAISE EXCEPTION 'samekey: complete was handed a savepoint; hand over the outermost transaction' USING ERRCODE = 'SK002';
+  END IF;
   INSERT INTO samekey.response (token, expires_at, answer) VALUES (p_token, v_expires_at, p_answer);
+  IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
+    v_said := set_config('synchronous_commit', 'on', true);
+  END IF;
 END $$;
 
 -- A claim inside somebody else's transaction. It waits for another transaction that holds the key, for p_patience_s at
@@ -84,11 +99,12 @@ RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   v_lock_timeout text := current_setting('lock_timeout');
   v_idle_limit interval := current_setting('idle_in_transaction_session_timeout')::interval;
+  v_said text;                              -- an assignment is evaluated in place; PERFORM would be a query of its own
   v_token bigint;
   v_gone bigint;
 BEGIN
   -- In milliseconds; nought would be no limit at all.
-  PERFORM set_config('lock_timeout', greatest(least(ceil(p_patience_s * 1000), 2147483647), 1)::integer::text, true);
+  v_said := set_config('lock_timeout', greatest(least(ceil(p_patience_s * 1000), 2147483647), 1)::integer::text, true);
   -- Again where the record went while it was looked at; each turn needs a new coincidence.
   FOR turn IN 1..8 LOOP
     INSERT INTO samekey.record (scope, key, claim, fingerprint, recipe, token, state, lease_until, expires_at, purge_at, retention_s)
@@ -110,28 +126,12 @@ BEGIN
       FROM samekey.record WHERE scope = p_scope AND key = p_key;
     EXIT WHEN FOUND;
   END LOOP;
-  PERFORM set_config('lock_timeout', v_lock_timeout, true);
+  v_said := set_config('lock_timeout', v_lock_timeout, true);
   IF v_token IS NOT NULL AND (v_idle_limit = interval '0' OR v_idle_limit > p_lease_s * interval '1 second') THEN
-    PERFORM set_config('idle_in_transaction_session_timeout',
+    v_said := set_config('idle_in_transaction_session_timeout',
                        least(ceil(p_lease_s * 1000), 2147483647)::integer::text, true);
   END IF;
   RETURN v_token;
-END $$;
-
--- The last statement of somebody else's transaction that completes a record. What a savepoint commits, the transaction
--- around it may still roll back, after the caller was told that it is done: so a savepoint is refused, known by the row's
--- having been written under another id than the transaction's own. The commit that follows is as durable as ours.
-CREATE FUNCTION samekey.complete_within(p_scope bytea, p_key bytea, p_token bigint, p_status smallint, p_answer bytea)
-RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM samekey.complete(p_scope, p_key, p_token, p_status, p_answer);
-  PERFORM FROM samekey.record WHERE scope = p_scope AND key = p_key AND xmin = pg_current_xact_id()::xid;
-  IF NOT FOUND THEN
-    RAISE EXCEPTION 'samekey: complete was handed a savepoint; hand over the outermost transaction' USING ERRCODE = 'SK002';
-  END IF;
-  IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
-    PERFORM set_config('synchronous_commit', 'on', true);
-  END IF;
 END $$;
 
 -- How people settled records. Leaves with the record.
