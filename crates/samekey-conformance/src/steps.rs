@@ -18,6 +18,7 @@ cases! {
     a_record_with_a_step_is_not_released
     release_and_step_begin_meet_on_one_row
     the_steps_that_were_begun_can_be_named
+    a_step_that_never_left_is_taken_back
 }
 
 async fn a_step_is_new_then_begun_then_kept<H: Harness>(Bench { store, .. }: Bench<H>) {
@@ -125,4 +126,22 @@ async fn the_steps_that_were_begun_can_be_named<H: Harness>(Bench { store, .. }:
         store.begin_step(&mine, name, StepKind::Keyed, b"").await.unwrap();
     }
     assert_eq!(store.begun_steps(&mine).await.unwrap(), ["charge", "notify"]);
+}
+
+async fn a_step_that_never_left_is_taken_back<H: Harness>(Bench { store, .. }: Bench<H>) {
+    let wish = wish("k");
+    let mine = held(&wish, win(&store, &wish).await);
+    store.begin_step(&mine, "sms", StepKind::Unkeyed, b"").await.unwrap();
+    store.undo_step(&mine, "sms").await.unwrap();
+    assert!(matches!(store.undo_step(&mine, "sms").await, Err(StoreError::ClaimLost)), "twice");
+    assert!(store.begun_steps(&mine).await.unwrap().is_empty());
+    assert!(store.release(&mine).await.unwrap(), "as if nothing had been begun");
+    let mine = held(&wish, win(&store, &wish).await);
+    store.begin_step(&mine, "sms", StepKind::Unkeyed, b"").await.unwrap();
+    store.end_step(&mine, "sms", b"sent").await.unwrap();
+    assert!(
+        matches!(store.undo_step(&mine, "sms").await, Err(StoreError::ClaimLost)),
+        "what has ended stays"
+    );
+    assert!(!store.release(&mine).await.unwrap());
 }

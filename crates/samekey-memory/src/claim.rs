@@ -108,6 +108,10 @@ impl Records for Memory {
         self.step_ended(held, name, result)
     }
 
+    async fn undo_step(&self, held: &Held, name: &str) -> Result<(), StoreError> {
+        self.step_undone(held, name)
+    }
+
     async fn complete(&self, held: &Held, answer: &Answer) -> Result<(), StoreError> {
         self.completed(held, answer)
     }

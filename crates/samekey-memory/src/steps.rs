@@ -48,4 +48,17 @@ impl Memory {
             Ok(())
         })
     }
+
+    pub(crate) fn step_undone(&self, held: &Held, step: &str) -> Result<(), StoreError> {
+        self.run(Call::Other, |turn| {
+            let row = turn.running(held).ok_or(StoreError::ClaimLost)?;
+            let begun = |begun: &Step| begun.token == held.token && begun.result.is_none();
+            if !row.steps.get(step).is_some_and(begun) {
+                return Err(StoreError::ClaimLost);
+            }
+            row.steps.remove(step);
+            row.steps_begun -= 1;
+            Ok(())
+        })
+    }
 }

@@ -206,6 +206,10 @@ impl<D: Driver> Records for Postgres<D> {
         self.step_ended(held, name, result).await
     }
 
+    async fn undo_step(&self, held: &Held, name: &str) -> Result<(), StoreError> {
+        self.step_undone(held, name).await
+    }
+
     async fn complete(&self, held: &Held, answer: &Answer) -> Result<(), StoreError> {
         self.completed(held, answer).await
     }

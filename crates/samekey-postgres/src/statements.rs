@@ -27,7 +27,8 @@ macro_rules! statements {
 statements! {
     records:
         begin_step begun_steps claim claim_within complete end_lease end_step fence load mark_unknown
-        purge recipe recipe_id recipe_of release renew sweep take_over;
+        purge recipe recipe_id recipe_of release renew sweep take_over
+        undo_step;
     sending:
         accept api_keys attempts authenticate backlog create_api_key create_project finish known_keys list_records mark_abandoned message
         next_due projects purge_key renew_deliveries resolutions resolve_failed resolve_succeeded revoke_api_key show_record

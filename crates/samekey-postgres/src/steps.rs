@@ -50,4 +50,13 @@ impl<D: Driver> Postgres<D> {
             .await?;
         rows.first().map(drop).ok_or(StoreError::ClaimLost)
     }
+
+    pub(crate) async fn step_undone(&self, held: &Held, name: &str) -> Result<(), StoreError> {
+        let (scope, key) = (held.scope.as_bytes(), held.key.as_bytes());
+        let rows = self
+            .connections
+            .write(Durability::Durable, &self.sql.undo_step, values![scope, key, held.token.0, name])
+            .await?;
+        rows.first().map(drop).ok_or(StoreError::ClaimLost)
+    }
 }

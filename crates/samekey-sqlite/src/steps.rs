@@ -110,4 +110,22 @@ impl Sqlite {
             })
             .await
     }
+
+    pub(crate) async fn step_undone(&self, held: &Held, name: &str) -> Result<(), StoreError> {
+        let (held, name) = (held.clone(), name.to_owned());
+        self.writer
+            .run(move |turn| {
+                let Mine { record, .. } = mine(turn, &held)?;
+                let rows = turn.execute(
+                    "DELETE FROM step WHERE record = ?1 AND name = ?2 AND token = ?3 AND state = 1",
+                    (record, &name, held.token.0),
+                )?;
+                if rows == 0 {
+                    return Err(StoreError::ClaimLost);
+                }
+                turn.execute("UPDATE record SET steps_begun = steps_begun - 1 WHERE id = ?1", [record])
+                    .map(drop)
+            })
+            .await
+    }
 }

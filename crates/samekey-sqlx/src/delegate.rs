@@ -58,6 +58,10 @@ macro_rules! delegate_records {
                 self.0.end_step(held, name, result).await
             }
 
+            async fn undo_step(&self, held: &Held, name: &str) -> Result<(), StoreError> {
+                self.0.undo_step(held, name).await
+            }
+
             async fn complete(&self, held: &Held, answer: &Answer) -> Result<(), StoreError> {
                 self.0.complete(held, answer).await
             }

@@ -197,6 +197,13 @@ pub trait Records: Clone + Send + Sync + 'static {
         result: &[u8],
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
+    /// Takes back a step that was begun and of which it is certain that its call never left this process: as if it had not
+    /// been begun.
+    ///
+    /// # Errors
+    /// [`StoreError::ClaimLost`] where the record, or the step, is in other hands by now, or the step has ended.
+    fn undo_step(&self, held: &Held, name: &str) -> impl Future<Output = Result<(), StoreError>> + Send;
+
     /// Completes the record with its answer, in a transaction of its own. Also one that was meanwhile marked unknown, if
     /// nobody took a new token.
     ///

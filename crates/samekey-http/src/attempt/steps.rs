@@ -99,6 +99,25 @@ impl<S: Records> Attempt<S> {
         E: Send,
         F: Future<Output = Result<T, E>> + Send,
     {
+        self.step_at_most_once_unless(name, |_| false, call).await
+    }
+
+    /// As [`Attempt::step_at_most_once`]; `not_sent` says of a failure that the call certainly never left this process (a name
+    /// that does not resolve, a refused connection): then nothing was begun, and the next attempt may call.
+    ///
+    /// # Errors
+    /// As [`Attempt::step`].
+    pub async fn step_at_most_once_unless<T, E, F>(
+        &self,
+        name: &'static str,
+        not_sent: impl FnOnce(&E) -> bool + Send,
+        call: impl FnOnce() -> F + Send,
+    ) -> Result<Result<T, E>, Error>
+    where
+        T: Serialize + DeserializeOwned + Send,
+        E: Send,
+        F: Future<Output = Result<T, E>> + Send,
+    {
         let Some(shared) = &self.shared else { return Ok(call().await) };
         let held = match self.begin(shared, name, StepKind::Unkeyed, b"null").await? {
             Begun::Kept(value) => return Ok(Ok(value)),
@@ -111,7 +130,12 @@ impl<S: Records> Attempt<S> {
                 Ok(Ok(value))
             }
             Err(error) => {
-                drop(self.unknown(shared, &held).await);
+                let undone = not_sent(&error) && self.keys.store().undo_step(&held, name).await.is_ok();
+                if undone {
+                    shared.step_undone();
+                } else {
+                    drop(self.unknown(shared, &held).await);
+                }
                 Ok(Err(error))
             }
         }

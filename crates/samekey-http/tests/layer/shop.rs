@@ -274,12 +274,17 @@ async fn sms<B: Backend>(
 ) -> Result<Response, Failed> {
     let run = stage.script.run().await;
     let wanted: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
-    let sent = attempt.step_at_most_once("sms", async || {
+    let not_sent = |_: &Failed| wanted["not_sent"] == true && run == 1;
+    let sent = attempt.step_at_most_once_unless("sms", not_sent, async || {
         let sent = stage.script.call("no key").await;
         if run == 1 && wanted["panic"] == true {
             panic!("on purpose");
         }
-        if wanted["fails"] == true { Err(Failed::NoAnswer) } else { sent }
+        if wanted["fails"] == true || (wanted["not_sent"] == true && run == 1) {
+            Err(Failed::NoAnswer)
+        } else {
+            sent
+        }
     });
     sent.await??;
     Ok(stage.place.commit(attempt).await?.into_response())

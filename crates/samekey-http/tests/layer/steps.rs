@@ -14,6 +14,7 @@ on_both_stores! {
     a_renamed_step_is_not_a_second_call
     a_side_without_keys_is_called_at_most_once
     a_call_without_an_answer_at_a_side_without_keys_is_unknown
+    a_call_that_never_left_leaves_nothing_begun
 }
 
 async fn a_kept_answer_is_not_asked_for_again<B: Backend>(place: B) {
@@ -82,4 +83,16 @@ async fn a_call_without_an_answer_at_a_side_without_keys_is_unknown<B: Backend>(
         assert_eq!((heard.status, heard.code().as_str()), (409, "outcome_unknown"));
     }
     assert_eq!((shop.script.calls.lock().await.len(), place.effects().await), (1, 0));
+}
+
+async fn a_call_that_never_left_leaves_nothing_begun<B: Backend>(place: B) {
+    let shop = Shop::open(&place);
+    let wanted = r#"{"not_sent":true}"#;
+    assert_eq!(
+        shop.post("/sms", "k", wanted).await.status,
+        500,
+        "the handler's own answer, and the key is free"
+    );
+    assert_eq!(shop.post("/sms", "k", wanted).await.status, 201);
+    assert_eq!((shop.keys.counts().released, place.effects().await), (1, 1));
 }
