@@ -129,7 +129,7 @@ impl<S: Records> Attempt<S> {
             None if shared.is_unclaimed() => self.claim_within(shared, &mut tx).await?,
             None => return Err(shared.refusal()),
         };
-        let before = shared.commits(&held, &kept);
+        let before = shared.commits(&held, Some(&kept));
         match self.keys.store().complete_within(tx, &held, &kept.answer).await {
             Ok(()) => Ok(shared.completed(kept)),
             Err(StoreError::ClaimLost) => {
@@ -161,7 +161,7 @@ impl<S: Records> Attempt<S> {
             None if shared.is_unclaimed() => self.claim_first(shared).await?,
             None => return Err(shared.refusal()),
         };
-        let before = shared.commits(&held, &kept);
+        let before = shared.commits(&held, Some(&kept));
         match self.keys.store().complete(&held, &kept.answer).await {
             Ok(()) => Ok(shared.completed(kept)),
             Err(StoreError::ClaimLost) => {

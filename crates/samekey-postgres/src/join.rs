@@ -83,8 +83,10 @@ impl<D: Driver> Postgres<D> {
         match tx.execute(&self.sql.complete, &values).await {
             Ok(_) => tx.commit().await,
             Err(error) => {
-                // Where this fails, the connection is lost and the database rolls back by itself.
-                let _ = tx.rollback().await;
+                // All of it, also what is around a savepoint: a user who swallows the error and commits the rest would keep an
+                // effect without its record. The driver's own `rollback` would only go back to the savepoint. Where this
+                // fails, the connection is lost and the database rolls back by itself.
+                let _ = tx.execute("ROLLBACK", &[]).await;
                 Err(error)
             }
         }

@@ -22,6 +22,8 @@ const MINE: &str =
     "SELECT CAST(token AS TEXT) FROM record WHERE scope = ?1 AND key = ?2 AND claim = ?3 AND state = 1";
 const PURGE_STEPS: &str = "DELETE FROM step WHERE record IN
   (SELECT id FROM record WHERE scope = ?1 AND key = ?2 AND state = 2 AND purge_at <= ?3)";
+const PURGE_RESOLUTIONS: &str = "DELETE FROM resolution WHERE record IN
+  (SELECT id FROM record WHERE scope = ?1 AND key = ?2 AND state = 2 AND purge_at <= ?3)";
 const PURGE: &str = "DELETE FROM record WHERE scope = ?1 AND key = ?2 AND state = 2 AND purge_at <= ?3";
 const COMPLETE: &str = "UPDATE record SET state = 2, status = ?4, answer = ?5, lease_until = NULL,
          purge_at   = CASE WHEN state = 3 THEN ?6 + retention_ms + purge_at - expires_at ELSE purge_at END,
@@ -79,7 +81,9 @@ impl Sqlite {
         if let Some(mine) = tx.text(MINE, &[scope, key, Value::Uuid(wish.claim)]).await? {
             return Ok(Some(FencingToken(number(&mine)?)));
         }
-        tx.execute(PURGE_STEPS, &[scope, key, Value::Big(now)]).await?;
+        for of_the_record in [PURGE_STEPS, PURGE_RESOLUTIONS] {
+            tx.execute(of_the_record, &[scope, key, Value::Big(now)]).await?;
+        }
         let purged = tx.execute(PURGE, &[scope, key, Value::Big(now)]).await? > 0;
         Ok((purged && insert(tx, wish, token, now).await?).then_some(FencingToken(token)))
     }

@@ -139,6 +139,11 @@ async fn a_savepoint_is_refused() {
     assert!(matches!(error, StoreError::Refused { .. }), "{error}");
     outer.commit().await.unwrap();
     assert_eq!((place.state().await, place.notes().await), (Some(RecordState::InProgress), 0));
+    // The connection, the pool's only one so far, is none the worse for it.
+    let mut next = place.pool.begin_with("BEGIN IMMEDIATE").await.unwrap();
+    note(&mut next).await;
+    place.store.complete_within(next, &mine, &Answer::bare(201)).await.unwrap();
+    assert_eq!(place.notes().await, 1);
 }
 
 #[tokio::test]

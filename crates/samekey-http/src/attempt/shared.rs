@@ -21,7 +21,8 @@ pub(crate) enum Phase {
     /// Claimed before the work.
     Claimed(Held),
     /// A commit is under way, or its answer was lost. `held` is missing where the claim rides in that same transaction.
-    Committing { held: Option<Held>, kept: Kept },
+    /// `kept` is missing where the answer is made inside that transaction.
+    Committing { held: Option<Held>, kept: Option<Kept> },
     /// The record has this answer.
     Completed(Kept),
     /// Another attempt took over.
@@ -125,13 +126,13 @@ impl Shared {
     }
 
     /// From here on, only the store knows. Gives the phase before.
-    pub(crate) fn commits(&self, held: &Held, kept: &Kept) -> Phase {
+    pub(crate) fn commits(&self, held: &Held, kept: Option<&Kept>) -> Phase {
         let mut state = self.state();
         let held = match &state.phase {
             Phase::Joined(_) => None,
             _ => Some(held.clone()),
         };
-        std::mem::replace(&mut state.phase, Phase::Committing { held, kept: kept.clone() })
+        std::mem::replace(&mut state.phase, Phase::Committing { held, kept: kept.cloned() })
     }
 
     pub(crate) fn completed(&self, kept: Kept) -> Completed {

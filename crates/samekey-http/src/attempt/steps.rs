@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use super::shared::Begins;
 use super::{Attempt, Phase, Shared};
 use crate::Error;
-use crate::keys::{Claiming, Refusal};
+use crate::keys::Claiming;
 
 /// How often a result is kept anew whose keeping failed: for an unkeyed side it would be lost for good.
 const REPEATS: u32 = 5;
@@ -159,7 +159,8 @@ impl<S: Records> Attempt<S> {
                 None => return Err(shared.refusal()),
             }
         };
-        if shared.begins(name) == Begins::WhileUnasked {
+        let begins = shared.begins(name);
+        if begins == Begins::WhileUnasked {
             return Err(self.unknown(shared, &held).await);
         }
         let begun = match self.keys.store().begin_step(&held, name, kind, input).await {
@@ -169,8 +170,8 @@ impl<S: Records> Attempt<S> {
                 return Err(Error::LeaseLost);
             }
             Err(error) => {
-                // Whether it was begun is in the record; this attempt has not called.
-                if error.effect() == Effect::NotApplied {
+                // An earlier attempt's begin stays, whatever became of this one.
+                if error.effect() == Effect::NotApplied && begins == Begins::New {
                     shared.step_undone();
                 }
                 return Err(Error::Store(error));
@@ -238,10 +239,16 @@ impl<S: Records> Attempt<S> {
     /// Marks the record unknown: nobody can tell what happened.
     async fn unknown(&self, shared: &Shared, held: &Held) -> Error {
         self.keys.end_lease(held).await;
-        if let Err(error) = self.keys.store().mark_unknown(held).await {
-            tracing::warn!(%error, "the record was not marked unknown; the next attempt finds it so");
+        match self.keys.store().mark_unknown(held).await {
+            Ok(true) => {}
+            Ok(false) => {
+                shared.set(Phase::Lost);
+                return Error::LeaseLost;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the record was not marked unknown; the next attempt finds it so");
+            }
         }
-        self.keys.engine().count(Refusal::Unknown.outcome());
         shared.set(Phase::Unknown);
         Error::OutcomeUnknown
     }

@@ -3,7 +3,7 @@
 use axum_core::response::IntoResponse;
 use futures_util::FutureExt as _;
 use samekey_core::store::Write;
-use samekey_core::{Answer, StoreError};
+use samekey_core::{Answer, Effect, StoreError};
 
 use super::{Attempt, Completed, Kept, Phase};
 use crate::Error;
@@ -40,14 +40,22 @@ impl<S: Write> Attempt<S> {
             let kept = Kept::of(response, keeping).now_or_never().ok_or(Error::Streamed)?;
             Ok::<_, E>((kept.answer.clone(), kept))
         };
+        let before = shared.commits(&held, None);
         match self.keys.store().write(Some(&held), work).await {
             Ok(Ok(kept)) => Ok(shared.completed(kept)),
-            Ok(Err(error)) => Err(error),
+            Ok(Err(error)) => {
+                shared.set(before);
+                Err(error)
+            }
             Err(StoreError::ClaimLost) => {
                 shared.set(Phase::Lost);
                 Err(Error::LeaseLost.into())
             }
-            Err(error) => Err(Error::Store(error).into()),
+            Err(error) if error.effect() == Effect::Unknown => Err(Error::CommitUnknown(error).into()),
+            Err(error) => {
+                shared.set(before);
+                Err(Error::Store(error).into())
+            }
         }
     }
 

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use samekey_core::record::{Decision, Record, Sameness};
-use samekey_core::store::{Claim, ClaimRequest, Claimed, Held, Records};
+use samekey_core::store::{Claim, ClaimRequest, Claimed, Records};
 use samekey_core::{Answer, Effect, StoreError};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::cache::Completed;
 use super::flights::{Entered, First, Flight};
-use super::perform::Intent;
+use super::perform::{Claiming, Intent};
 use super::{Engine, Name, Outcome};
 
 /// Each turn needs a new coincidence: the record came, went or changed hands between two statements.
@@ -35,14 +35,19 @@ pub(crate) type Replay = Arc<Completed>;
 
 /// What an attempt may do.
 pub(crate) enum Admitted<'f> {
-    Run { first: First<'f>, held: Held, claim: Claim, since: Instant },
+    /// `claim` is missing where the claim is to ride in the work's own transaction.
+    Run {
+        first: First<'f>,
+        claim: Option<Claim>,
+        since: Instant,
+    },
     Replay(Replay),
     Refused(Refusal),
 }
 
 /// What one look said.
 pub(crate) enum Verdict {
-    Run(Claim),
+    Run(Option<Claim>),
     Replay(Replay),
     Refused(Refusal),
     Again,
@@ -51,8 +56,11 @@ pub(crate) enum Verdict {
 impl<S: Records> Engine<S> {
     /// Claims, or says why not. Waits for a running attempt until `intent.wait_until`, where that is set.
     ///
+    /// A joined intent is only looked up: a retry would meet the handler's own checks ("already placed") and hear a refusal for
+    /// its own success. Its duplicates in this process stop here too, so that one of them at most waits in the database.
+    ///
     /// # Guarantees
-    /// At most one attempt of all processes is admitted at a time. A crash in here leaves a claim that runs out.
+    /// At most one attempt of all processes is admitted with a claim at a time. A crash in here leaves a claim that runs out.
     pub(crate) async fn admit<'f>(self: &'f Arc<Self>, intent: &Intent) -> Admitted<'f> {
         for _ in 0..TURNS {
             if let Some(kept) = self.kept(&intent.name) {
@@ -67,10 +75,7 @@ impl<S: Records> Engine<S> {
                 Entered::First(first) => {
                     let since = Instant::now();
                     match self.claim_or_wait(intent, &first).await {
-                        Verdict::Run(claim) => {
-                            let held = intent.held(claim.token);
-                            return Admitted::Run { first, held, claim, since };
-                        }
+                        Verdict::Run(claim) => return Admitted::Run { first, claim, since },
                         Verdict::Replay(kept) => {
                             first.say(Flight::Answered(kept.clone()));
                             return Admitted::Replay(kept);
@@ -128,17 +133,9 @@ impl<S: Records> Engine<S> {
     async fn claim_or_wait(self: &Arc<Self>, intent: &Intent, first: &First<'_>) -> Verdict {
         let wish = intent.wish();
         loop {
-            let record = match self.claim(wish.clone()).await {
-                Ok(Claimed::Won(claim)) => {
-                    self.count(Outcome::Fresh);
-                    return Verdict::Run(claim);
-                }
-                Ok(Claimed::Met(record)) => *record,
-                // Another process's claim of this very key is being committed.
-                Err(error) if matches!(*error, StoreError::Busy { .. }) => {
-                    return Verdict::Refused(Refusal::InProgress { retry_after_s: 1 });
-                }
-                Err(error) => return Verdict::Refused(Refusal::Store(error)),
+            let record = match self.claim_or_look(intent, &wish).await {
+                Ok(record) => record,
+                Err(verdict) => return verdict,
             };
             let (fingerprint, recipe) = (record.fingerprint, record.recipe);
             let verdict = self.meet(intent, &wish, record).await;
@@ -150,6 +147,32 @@ impl<S: Records> Engine<S> {
             if let Some(refused) = self.wait_elsewhere(intent, retry_after_s).await {
                 return Verdict::Refused(refused);
             }
+        }
+    }
+
+    /// The record that is there; else the verdict.
+    async fn claim_or_look(
+        self: &Arc<Self>,
+        intent: &Intent,
+        wish: &ClaimRequest,
+    ) -> Result<Record, Verdict> {
+        if intent.claiming == Claiming::Joined {
+            return match self.store.load(&intent.name.scope, &intent.name.key).await {
+                Ok(record) => record.ok_or(Verdict::Run(None)),
+                Err(error) => Err(Verdict::Refused(Refusal::Store(Arc::new(error)))),
+            };
+        }
+        match self.claim(wish.clone()).await {
+            Ok(Claimed::Won(claim)) => {
+                self.count(Outcome::Fresh);
+                Err(Verdict::Run(Some(claim)))
+            }
+            Ok(Claimed::Met(record)) => Ok(*record),
+            // Another process's claim of this very key is being committed.
+            Err(error) if matches!(*error, StoreError::Busy { .. }) => {
+                Err(Verdict::Refused(Refusal::InProgress { retry_after_s: 1 }))
+            }
+            Err(error) => Err(Verdict::Refused(Refusal::Store(error))),
         }
     }
 
@@ -167,12 +190,7 @@ impl<S: Records> Engine<S> {
     }
 
     /// What a record that is there says to this attempt.
-    pub(crate) async fn meet(
-        self: &Arc<Self>,
-        intent: &Intent,
-        wish: &ClaimRequest,
-        record: Record,
-    ) -> Verdict {
+    async fn meet(self: &Arc<Self>, intent: &Intent, wish: &ClaimRequest, record: Record) -> Verdict {
         let kept = record.answer.clone();
         let (fingerprint, recipe) = (record.fingerprint, record.recipe);
         let sameness = match self.sameness(intent, &fingerprint, recipe).await {
@@ -190,7 +208,7 @@ impl<S: Records> Engine<S> {
             Decision::TakeOver { seen } => match self.store.take_over(wish, seen).await {
                 Ok(Some(claim)) => {
                     self.count(Outcome::TakenOver);
-                    Verdict::Run(claim)
+                    Verdict::Run(Some(claim))
                 }
                 // Somebody else was faster, or our own answer was lost: the next look tells.
                 Ok(None) => Verdict::Again,

@@ -12,7 +12,7 @@ use std::time::Duration;
 use samekey_core::FencingToken;
 use samekey_core::lease::Lease;
 use samekey_core::store::{Held, Records};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use super::Engine;
@@ -22,6 +22,8 @@ struct Beating {
     lease: Lease,
     /// Before the statement that last renewed it was sent.
     renewed: watch::Sender<Instant>,
+    /// When it is to be renewed next.
+    due: Instant,
 }
 
 #[derive(Default)]
@@ -35,6 +37,8 @@ pub(crate) struct Heart {
     live: Mutex<Live>,
     /// Held while renewals are under way.
     beating: tokio::sync::Mutex<()>,
+    /// A claim has come whose renewal may be due sooner than all others.
+    sooner: Notify,
 }
 
 impl Heart {
@@ -52,18 +56,20 @@ impl Heart {
         drop(self.beating.lock().await);
     }
 
-    /// How long until the next beat is due; nothing: there is nothing to renew.
-    fn pause(&self) -> Option<Duration> {
+    /// When the next beat is due; nothing: there is nothing to renew.
+    fn next(&self) -> Option<Instant> {
         let mut live = self.lock();
-        let shortest = live.claims.values().map(|beating| beating.lease.heartbeat_every()).min();
-        live.beats = shortest.is_some();
-        shortest
+        let next = live.claims.values().map(|beating| beating.due).min();
+        live.beats = next.is_some();
+        next
     }
 
-    /// What is to be renewed, by lease.
+    /// What is to be renewed now, by lease.
     fn due(&self) -> HashMap<Duration, (Lease, Vec<Held>)> {
+        let now = Instant::now();
         let mut due = HashMap::<Duration, (Lease, Vec<Held>)>::new();
-        for beating in self.lock().claims.values() {
+        for beating in self.lock().claims.values_mut().filter(|beating| beating.due <= now) {
+            beating.due = now + beating.lease.heartbeat_every();
             let (_, held) = due.entry(beating.lease.length()).or_insert_with(|| (beating.lease, Vec::new()));
             held.push(beating.held.clone());
         }
@@ -104,17 +110,23 @@ impl<S: Records> Engine<S> {
     pub(crate) fn beat(self: &Arc<Self>, held: Held, lease: Lease, since: Instant) -> Believed {
         let (renewed, watched) = watch::channel(since);
         let mut live = self.heart.lock();
-        live.claims.insert(held.token, Beating { held, lease, renewed });
+        let due = since + lease.heartbeat_every();
+        live.claims.insert(held.token, Beating { held, lease, renewed, due });
         if !std::mem::replace(&mut live.beats, true) {
             tokio::spawn(beat(self.clone()));
         }
+        drop(live);
+        self.heart.sooner.notify_one();
         Believed { lease, renewed: watched }
     }
 }
 
 async fn beat<S: Records>(engine: Arc<Engine<S>>) {
-    while let Some(pause) = engine.heart.pause() {
-        tokio::time::sleep(pause).await;
+    while let Some(next) = engine.heart.next() {
+        tokio::select! {
+            () = tokio::time::sleep_until(next) => {}
+            () = engine.heart.sooner.notified() => continue,
+        }
         let _beating = engine.heart.beating.lock().await;
         for (lease, held) in engine.heart.due().into_values() {
             let before = Instant::now();

@@ -15,7 +15,7 @@ use samekey_core::{FencingToken, Fingerprint};
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 
-use super::admission::{Admitted, Refusal, Replay, Verdict};
+use super::admission::{Admitted, Refusal, Replay};
 use super::cache::Completed;
 use super::ending::Outcome as WorkOutcome;
 use super::flights::Flight;
@@ -113,26 +113,19 @@ impl<S: Records> Keys<S> {
         let engine = self.engine().clone();
         let Ok(_place) = engine.places.try_acquire() else { return self.refused(Refusal::Full) };
         let intent = Arc::new(intent);
-        if intent.claiming == Claiming::Joined {
-            return self.perform_joined(&engine, intent, work).await;
-        }
-        let (first, held, claim, since) = match engine.admit(&intent).await {
-            Admitted::Run { first, held, claim, since } => (first, held, claim, since),
+        let (first, claim, since) = match engine.admit(&intent).await {
+            Admitted::Run { first, claim, since } => (first, claim, since),
             Admitted::Replay(kept) => return self.replayed(kept),
             Admitted::Refused(refusal) => return self.refused(refusal),
         };
         first.say(Flight::Running { fingerprint: intent.fingerprint, recipe: intent.recipe });
-        let believed = engine.beat(held.clone(), intent.lease, since);
-        let ended = match self.shared(&intent, held.clone(), claim).await {
-            Ok(shared) => {
+        let ended = match self.begin(&intent, claim, since).await {
+            Ok((shared, believed)) => {
                 let attempt = Attempt::of(self.clone(), Some(shared.clone()));
-                let outcome = run(work(attempt), &shared, Some(believed), intent.deadline).await;
+                let outcome = run(work(attempt), &shared, believed, intent.deadline).await;
                 self.end(&intent, &shared, outcome).await
             }
-            Err(refusal) => {
-                self.end_lease(&held).await;
-                Ended::Other(self.refused(refusal))
-            }
+            Err(refusal) => Ended::Other(self.refused(refusal)),
         };
         if let Some(kept) = engine.kept_of(&intent, &ended) {
             first.say(Flight::Answered(kept));
@@ -140,49 +133,34 @@ impl<S: Records> Keys<S> {
         ended.response()
     }
 
-    /// A resumed attempt must ask for every step of its predecessors before it begins another one.
-    async fn shared(&self, intent: &Arc<Intent>, held: Held, claim: Claim) -> Result<Arc<Shared>, Refusal> {
-        let earlier = if claim.steps_begun == 0 {
-            Vec::new()
-        } else {
-            let names = self.store().begun_steps(&held).await;
-            names.map_err(|error| Refusal::Store(Arc::new(error)))?
+    /// Renews the claim from now on. A resumed attempt must ask for every step of its predecessors before it begins another
+    /// one, so it is told their names.
+    async fn begin(
+        &self,
+        intent: &Arc<Intent>,
+        claim: Option<Claim>,
+        since: Instant,
+    ) -> Result<(Arc<Shared>, Option<Believed>), Refusal> {
+        let Some(claim) = claim else {
+            return Ok((Arc::new(Shared::new(intent.clone(), Phase::Unclaimed, Vec::new())), None));
         };
-        let token = held.token;
-        let shared = Shared::new(intent.clone(), Phase::Claimed(held), earlier);
-        shared.beats(token);
-        Ok(Arc::new(shared))
-    }
-
-    /// Looked up before the work runs, since a retry would meet the handler's own checks ("already placed") and hear a
-    /// refusal for its own success.
-    async fn perform_joined<W, F>(&self, engine: &Arc<Engine<S>>, intent: Arc<Intent>, work: W) -> Performed
-    where
-        W: FnOnce(Attempt<S>) -> F + Send,
-        F: Future<Output = WorkOutcome> + Send,
-    {
-        let since = Instant::now();
-        let (shared, believed) = match engine.look(&intent).await {
-            Ok(None) => (Arc::new(Shared::new(intent.clone(), Phase::Unclaimed, Vec::new())), None),
-            // An earlier attempt had begun a step, and so had claimed the record beforehand: this one resumes it.
-            Ok(Some(Verdict::Run(claim))) => {
-                let held = intent.held(claim.token);
-                match self.shared(&intent, held.clone(), claim).await {
-                    Ok(shared) => (shared, Some(engine.beat(held, intent.lease, since))),
-                    Err(refusal) => {
-                        self.end_lease(&held).await;
-                        return self.refused(refusal);
-                    }
-                }
+        let held = intent.held(claim.token);
+        let believed = self.engine().beat(held.clone(), intent.lease, since);
+        let earlier = match claim.steps_begun {
+            0 => Ok(Vec::new()),
+            _ => self.store().begun_steps(&held).await,
+        };
+        match earlier {
+            Ok(earlier) => {
+                let shared = Shared::new(intent.clone(), Phase::Claimed(held), earlier);
+                shared.beats(claim.token);
+                Ok((Arc::new(shared), Some(believed)))
             }
-            Ok(Some(verdict)) => return self.told(verdict),
-            Err(refusal) => return self.refused(refusal),
-        };
-        let attempt = Attempt::of(self.clone(), Some(shared.clone()));
-        let outcome = run(work(attempt), &shared, believed, intent.deadline).await;
-        let ended = self.end(&intent, &shared, outcome).await;
-        engine.kept_of(&intent, &ended);
-        ended.response()
+            Err(error) => {
+                self.end_lease(&held).await;
+                Err(Refusal::Store(Arc::new(error)))
+            }
+        }
     }
 
     pub(crate) fn replayed(&self, kept: Replay) -> Performed {

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use axum_core::body::Body;
 use http::Response;
-use samekey_core::record::{Decision, Record, Sameness};
+use samekey_core::record::{Decision, Record};
 use samekey_core::store::{Claimed, Held, Records};
 use samekey_core::{Effect, StoreError};
 use tokio::time::{Instant, sleep};
 
-use super::admission::{Refusal, Replay, Verdict};
+use super::admission::{Refusal, Verdict};
 use super::cache::Completed;
 use super::ending::{Ending, Kind, Outcome as WorkOutcome, ending};
 use super::perform::{Ended, Failure, Intent, Performed};
@@ -46,17 +46,15 @@ impl<S: Records> Keys<S> {
 
     /// Nothing was committed: the user's transaction has rolled back by itself.
     async fn end_joined(&self, intent: &Intent, outcome: WorkOutcome) -> Ended {
-        let failure = |failure| Ended::Other(Performed::Failed(failure));
-        match outcome {
+        let otherwise = match outcome {
             WorkOutcome::Answered(response) if Kind::of(response.status()) == Kind::Success => {
-                self.met(intent, Some(failure(Failure::NotCompleted))).await
+                Performed::Failed(Failure::NotCompleted)
             }
-            WorkOutcome::Answered(response) => {
-                self.met(intent, Some(Ended::Other(Performed::Answer(response)))).await
-            }
-            WorkOutcome::TimedOut | WorkOutcome::LostLease => failure(Failure::TimedOut),
-            WorkOutcome::Failed(_) => failure(Failure::Broken),
-        }
+            WorkOutcome::Answered(response) => Performed::Answer(response),
+            WorkOutcome::TimedOut | WorkOutcome::LostLease => Performed::Failed(Failure::TimedOut),
+            WorkOutcome::Failed(_) => Performed::Failed(Failure::Broken),
+        };
+        self.met(intent, Some(Ended::Other(otherwise))).await
     }
 
     /// Look again: the winner may have finished meanwhile, and then its answer is the answer. `otherwise`: where there is
@@ -109,9 +107,11 @@ impl<S: Records> Keys<S> {
             }
             (Ending::Unknown, _) => {
                 self.end_lease(&held).await;
-                // Should this fail, the next attempt finds an abandoned record and marks it by the same policy.
-                if let Err(error) = self.store().mark_unknown(&held).await {
-                    tracing::warn!(%error, "the record was not marked unknown");
+                match self.store().mark_unknown(&held).await {
+                    Ok(true) => {}
+                    Ok(false) => return self.lost(intent).await,
+                    // The next attempt finds an abandoned record, and marks it by the same policy.
+                    Err(error) => tracing::warn!(%error, "the record was not marked unknown"),
                 }
                 Ended::Other(self.refused(Refusal::Unknown))
             }
@@ -138,7 +138,7 @@ impl<S: Records> Keys<S> {
             Err(StoreError::ClaimLost) => self.lost(intent).await,
             Err(error) if error.effect() == Effect::Unknown => {
                 tracing::warn!(%error, "the answer to a completion was lost; asking what became of it");
-                self.resolve(intent, Some(held), kept).await
+                self.resolve(intent, Some(held), Some(kept)).await
             }
             Err(error) => {
                 // The work is done and its answer is not kept: the lease runs out, and the route's policy speaks.
@@ -149,7 +149,7 @@ impl<S: Records> Keys<S> {
 
     /// A commit without an answer is never guessed at. Leased: fence first, so that the old transaction can never complete;
     /// then read. Joined: claim again, which waits on the index for the old transaction, and see whose record it is.
-    async fn resolve(&self, intent: &Intent, held: Option<Held>, kept: Kept) -> Ended {
+    async fn resolve(&self, intent: &Intent, held: Option<Held>, kept: Option<Kept>) -> Ended {
         let until = within(ASK_FOR);
         loop {
             let asked = match &held {
@@ -159,7 +159,10 @@ impl<S: Records> Keys<S> {
             match asked {
                 Ok(Resolved::Mine) => {
                     self.engine().count(Outcome::Completed);
-                    return Ended::Kept(kept);
+                    return match kept {
+                        Some(kept) => Ended::Kept(kept),
+                        None => self.met(intent, None).await,
+                    };
                 }
                 Ok(Resolved::Nothing) => return Ended::Other(Performed::Failed(Failure::Interrupted)),
                 Ok(Resolved::Others) => return self.lost(intent).await,
@@ -221,15 +224,6 @@ enum Resolved {
 }
 
 impl<S: Records> Engine<S> {
-    /// Looks before a joined attempt runs. `None`: there is no record.
-    pub(crate) async fn look(self: &Arc<Self>, intent: &Intent) -> Result<Option<Verdict>, Refusal> {
-        if let Some(kept) = self.kept(&intent.name) {
-            return self.same_or_reused(intent, kept).await.map(Some);
-        }
-        let Some(record) = self.load(intent).await? else { return Ok(None) };
-        Ok(Some(self.meet(intent, &intent.wish(), record).await))
-    }
-
     /// Looks after an attempt has run: nothing is taken over any more.
     async fn look_again(&self, intent: &Intent) -> Result<Option<Verdict>, Refusal> {
         let Some(record) = self.load(intent).await? else { return Ok(None) };
@@ -250,12 +244,5 @@ impl<S: Records> Engine<S> {
     async fn load(&self, intent: &Intent) -> Result<Option<Record>, Refusal> {
         let loaded = self.store.load(&intent.name.scope, &intent.name.key).await;
         loaded.map_err(|error| Refusal::Store(Arc::new(error)))
-    }
-
-    async fn same_or_reused(&self, intent: &Intent, kept: Replay) -> Result<Verdict, Refusal> {
-        Ok(match self.sameness(intent, &kept.fingerprint, kept.recipe).await? {
-            Sameness::Same => self.replayable(kept),
-            Sameness::Differs => Verdict::Refused(Refusal::Reused),
-        })
     }
 }

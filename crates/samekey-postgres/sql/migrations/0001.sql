@@ -119,6 +119,7 @@ BEGIN
     IF FOUND THEN
       DELETE FROM samekey.step WHERE scope = p_scope AND key = p_key;
       DELETE FROM samekey.response WHERE token = v_gone;
+      DELETE FROM samekey.resolution WHERE scope = p_scope AND key = p_key;
       CONTINUE;
     END IF;
     -- One's own claim, whose answer was lost, is won.

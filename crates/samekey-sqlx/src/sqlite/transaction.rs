@@ -6,7 +6,7 @@ use samekey_sqlite::of_code;
 use sqlx::query::Query;
 use sqlx::sqlite::{SqliteArguments, SqliteTransactionManager};
 use sqlx::{Arguments as _, AssertSqlSafe, Error, Row as _, Transaction};
-use sqlx_core::transaction::TransactionManager as _;
+use sqlx_core::transaction::{TransactionManager as _, begin_ansi_transaction_sql};
 
 use super::Sqlite;
 
@@ -26,7 +26,7 @@ impl Join<Sqlite> for Transaction<'_, sqlx::Sqlite> {
     /// that it is done.
     async fn commit(self) -> Result<(), StoreError> {
         if SqliteTransactionManager::get_transaction_depth(&self) > 1 {
-            self.rollback().await.map_err(of)?;
+            roll_all_back(self).await?;
             let why = "samekey: complete was handed a savepoint; hand over the outermost transaction";
             return Err(StoreError::Refused { source: why.into() });
         }
@@ -34,8 +34,22 @@ impl Join<Sqlite> for Transaction<'_, sqlx::Sqlite> {
     }
 
     async fn rollback(self) -> Result<(), StoreError> {
-        self.rollback().await.map_err(of)
+        roll_all_back(self).await
     }
+}
+
+/// All of it, also what is around a savepoint: a user who swallows the error and commits the rest would keep an effect
+/// without its record. Then a transaction with nothing in it takes its place, as deep as the driver counts.
+async fn roll_all_back(mut tx: Transaction<'_, sqlx::Sqlite>) -> Result<(), StoreError> {
+    let depth = SqliteTransactionManager::get_transaction_depth(&tx);
+    if depth > 1 {
+        tx.execute("ROLLBACK", &[]).await?;
+        for around in 0..depth {
+            let again = begin_ansi_transaction_sql(around);
+            tx.execute(again.as_str(), &[]).await?;
+        }
+    }
+    tx.rollback().await.map_err(of)
 }
 
 /// SQLite is in our own process: a commit that did not say yes has not happened.
