@@ -117,9 +117,7 @@ impl<S: Records> Attempt<S> {
         S: Dialect,
     {
         let Some(shared) = &self.shared else {
-            // A transaction that a swallowed error has aborted commits nothing and says so to nobody; this raises in it.
-            tx.execute("SELECT 1", &[]).await.map_err(Error::Store)?;
-            tx.commit().await.map_err(Error::of_commit)?;
+            self.keys.store().commit_alone(tx).await.map_err(Error::of_commit)?;
             return Ok(Completed::plain(response.into_response()));
         };
         let kept = Kept::of(response.into_response(), shared.intent().keeping).await;

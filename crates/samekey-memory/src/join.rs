@@ -71,6 +71,10 @@ impl Dialect for Memory {
         }
         tx.commit().await
     }
+
+    async fn commit_alone<Tx: Join<Self>>(&self, tx: Tx) -> Result<(), StoreError> {
+        tx.commit().await
+    }
 }
 
 impl Join<Memory> for MemoryTransaction {

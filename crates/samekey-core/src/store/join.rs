@@ -110,4 +110,22 @@ pub trait Dialect: Records {
         held: &Held,
         answer: &Answer,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Commits a transaction that no record joins: that of a request without a key.
+    ///
+    /// # Errors
+    /// As [`Join::commit`].
+    ///
+    /// # Guarantees
+    /// `Ok` says that the transaction was committed. One that a swallowed error has aborted commits nothing, and some drivers
+    /// tell nobody; a statement before the commit raises in it.
+    fn commit_alone<Tx: Join<Self>>(
+        &self,
+        mut tx: Tx,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        async move {
+            tx.execute("SELECT 1", &[]).await?;
+            tx.commit().await
+        }
+    }
 }

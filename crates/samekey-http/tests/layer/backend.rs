@@ -1,6 +1,7 @@
 //! What differs between the stores: how a handler's effect is written.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -8,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use deadpool_postgres::{Manager, Pool};
 use samekey_core::store::Records;
 use samekey_http::{Attempt, Completed};
+use samekey_memory::Memory;
 use samekey_postgres::{Options, Postgres};
 use samekey_sqlite::Sqlite;
 use serde_json::json;
@@ -162,5 +164,46 @@ impl Backend for OnSqlite {
 
     async fn effects(&self) -> i64 {
         self.look().query_row("SELECT count(*) FROM effect", [], |row| row.get(0)).unwrap()
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct OnMemory {
+    pub(crate) store: Memory,
+    count: Arc<AtomicI64>,
+}
+
+impl Backend for OnMemory {
+    type Store = Memory;
+
+    async fn open(_: &str) -> Self {
+        Self { store: Memory::new(), count: Arc::default() }
+    }
+
+    async fn another(&self) -> Self {
+        self.clone()
+    }
+
+    fn store(&self) -> Memory {
+        self.store.clone()
+    }
+
+    async fn commit(&self, attempt: Attempt<Memory>) -> Result<Completed, Failed> {
+        let mut tx = self.store.begin();
+        let id = self.count.fetch_add(1, Ordering::SeqCst) + 1;
+        tx.put("effect", &id.to_string());
+        Ok(attempt.complete(tx, (StatusCode::CREATED, Json(json!({ "effect": id })))).await?)
+    }
+
+    async fn commit_joined(&self, attempt: Attempt<Memory>) -> Result<Completed, Failed> {
+        let mut tx = self.store.begin();
+        attempt.join(&mut tx).await?;
+        let id = self.count.fetch_add(1, Ordering::SeqCst) + 1;
+        tx.put("effect", &id.to_string());
+        Ok(attempt.complete(tx, (StatusCode::CREATED, Json(json!({ "effect": id })))).await?)
+    }
+
+    async fn effects(&self) -> i64 {
+        i64::try_from(self.store.rows("effect").len()).unwrap()
     }
 }

@@ -78,6 +78,9 @@ async fn a_duplicate_that_prefers_to_wait_gets_the_answer<B: Backend>(place: B) 
     let waits = [("idempotency-key", "k"), ("prefer", "wait=15")];
     let (here, there, ()) =
         tokio::join!(a.send("/orders", &waits, "{}"), b.send("/orders", &waits, "{}"), async {
+            // The first one and the one that waits beside it; the one that waits elsewhere.
+            a.until_running(2).await;
+            b.until_running(1).await;
             a.open_gate(1);
         });
     let first = first.await.unwrap();

@@ -15,6 +15,7 @@ on_both_stores! {
     abandoned_work_is_run_again_or_unknown_as_the_route_says
     a_failure_on_an_at_most_once_route_is_unknown
     a_handler_that_lives_keeps_its_claim
+    a_short_lease_is_renewed_beside_a_long_one
 }
 
 async fn held(store: &impl Records, key: &str) -> Held {
@@ -112,4 +113,28 @@ async fn a_handler_that_lives_keeps_its_claim<B: Backend>(place: B) {
     shop.open_gate(1);
     assert_eq!(first.await.unwrap().status, 201);
     assert_eq!(place.effects().await, 1);
+}
+
+async fn a_short_lease_is_renewed_beside_a_long_one<B: Backend>(place: B) {
+    let gated = Shop::gated(&place);
+    let keys = samekey_http::Keys::new(place.store());
+    let long = Shop::with(&place, gated.script.clone(), keys.clone(), |layer| layer);
+    let lease = Duration::from_millis(600);
+    let short = Shop::with(&place, gated.script.clone(), keys, move |layer| layer.lease(lease));
+    let mut running = Vec::new();
+    for (shop, key) in [(&long, "long"), (&short, "short")] {
+        let (shop, key) = (shop.clone(), key.to_owned());
+        running.push(tokio::spawn(async move { shop.post("/orders", &key, "{}").await }));
+        gated.script.at_gate.notified().await;
+    }
+    // waits: for three times the short lease, while the long one's next renewal is ten seconds away.
+    tokio::time::sleep(lease * 3).await;
+    let second = Shop::open(&place.another().await).post("/orders", "short", "{}").await;
+    assert_eq!((second.status, second.code().as_str()), (409, "request_in_progress"));
+    gated.open_gate(2);
+    for one in running {
+        let heard = one.await.unwrap();
+        assert_eq!((heard.status, heard.replayed()), (201, false));
+    }
+    assert_eq!(place.effects().await, 2);
 }

@@ -13,6 +13,8 @@ on_both_stores! {
     a_joined_race_in_two_processes_has_one_effect
     success_without_completion_is_an_error_and_frees_the_key
     a_step_before_the_transaction_leases_the_record_until_the_attempt_ends
+    a_duplicate_that_fails_after_the_winner_hears_the_winners_answer
+    a_duplicate_in_the_same_process_hears_when_to_come_back_and_holds_no_connection
 }
 
 async fn a_joined_effect_is_done_once_and_replayed<B: Backend>(place: B) {
@@ -61,4 +63,35 @@ async fn a_step_before_the_transaction_leases_the_record_until_the_attempt_ends<
     assert_eq!((second.status, second.replayed()), (201, false), "resumed at once");
     assert!(shop.post("/paid-joined", "k", wanted).await.replayed());
     assert_eq!((shop.script.calls.lock().await.len(), place.effects().await), (1, 1));
+}
+
+async fn a_duplicate_that_fails_after_the_winner_hears_the_winners_answer<B: Backend>(place: B) {
+    let late = Shop::gated(&place);
+    let loser = tokio::spawn({
+        let late = late.clone();
+        async move { late.send("/notes", &[("idempotency-key", "k"), ("panics", "1")], "{}").await }
+    });
+    late.script.at_gate.notified().await;
+    let winner = Shop::open(&place.another().await).post("/notes", "k", "{}").await;
+    late.open_gate(1);
+    let loser = loser.await.unwrap();
+    assert_eq!((winner.status, loser.status, loser.replayed()), (201, 201, true));
+    assert_eq!((&loser.body, place.effects().await), (&winner.body, 1));
+}
+
+async fn a_duplicate_in_the_same_process_hears_when_to_come_back_and_holds_no_connection<B: Backend>(
+    place: B,
+) {
+    let shop = Shop::gated(&place);
+    let first = tokio::spawn({
+        let shop = shop.clone();
+        async move { shop.post("/notes", "k", "{}").await }
+    });
+    shop.script.at_gate.notified().await;
+    let second = shop.post("/notes", "k", "{}").await;
+    assert_eq!((second.status, second.code().as_str()), (409, "request_in_progress"));
+    assert_eq!(shop.post("/notes", "k", r#"{"a":1}"#).await.status, 422);
+    assert_eq!(shop.script.runs(), 1, "no handler ran for them, so no transaction was begun");
+    shop.open_gate(1);
+    assert_eq!(first.await.unwrap().status, 201);
 }

@@ -125,6 +125,7 @@ impl<B: Backend> Shop<B> {
             .route("/untouched", post(untouched::<B>).patch(untouched::<B>).layer(once.clone()))
             .route("/paid", post(paid::<B>).layer(once.clone()))
             .route("/paid-joined", post(paid::<B>).layer(once.clone().joined()))
+            .route("/careful", post(careful::<B>).layer(once.clone()))
             .route("/sms", post(sms::<B>).layer(once.clone()))
             .route("/optional", post(order::<B>).layer(once.clone().optional()))
             .nest("/api", Router::new().route("/untouched", post(untouched::<B>).layer(once)))
@@ -155,6 +156,13 @@ impl<B: Backend> Shop<B> {
         }
         let request = request.body(Body::from(body.to_owned())).unwrap();
         Heard::of(self.router.clone().oneshot(request).await.unwrap()).await
+    }
+
+    /// Until so many attempts are under way: with the gate closed, they stay.
+    pub(crate) async fn until_running(&self, attempts: usize) {
+        while self.keys.running() < attempts {
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Lets so many handlers through the gate.
@@ -203,8 +211,10 @@ async fn order<B: Backend>(
 async fn note<B: Backend>(
     State(stage): State<Stage<B>>,
     attempt: Attempt<B::Store>,
+    headers: HeaderMap,
 ) -> Result<Completed, Failed> {
     stage.script.run().await;
+    assert!(!headers.contains_key("panics"), "on purpose");
     stage.place.commit_joined(attempt).await
 }
 
@@ -288,4 +298,23 @@ async fn sms<B: Backend>(
     });
     sent.await??;
     Ok(stage.place.commit(attempt).await?.into_response())
+}
+
+/// Fails in its step at its first run, and refuses where it cannot begin it.
+async fn careful<B: Backend>(
+    State(stage): State<Stage<B>>,
+    attempt: Attempt<B::Store>,
+) -> Result<Response, Failed> {
+    let run = stage.script.run().await;
+    let called = attempt.step("charge", async |key| {
+        let said = stage.script.call(&key).await;
+        if run == 1 { Err(Failed::NoAnswer) } else { said }
+    });
+    match called.await {
+        Err(_) => Ok(StatusCode::BAD_REQUEST.into_response()),
+        Ok(said) => {
+            said?;
+            Ok(stage.place.commit(attempt).await?.into_response())
+        }
+    }
 }
